@@ -50,6 +50,7 @@ class LooData:
         n_jobs: int = 1,
     ) -> None:
         self.problem = problem
+        self.is_shared = is_shared  # several searches use them
         self.compiled: dict[str, Any] = {}  # what compiled searches share, by loss
         if problem.X.has_own_threads:
             n_jobs = 1

@@ -28,7 +28,7 @@ _GRAM_BYTES = 1 << 26
 # Types that are read as they are, by their character.
 _TYPES = "?bBhHiIlLqQfd"
 
-LOSSES = {"squared": 0, "absolute": 1, "zero_one": 2, "balanced_zero_one": 2}
+LOSSES = {"squared": 0, "absolute": 1, "zero_one": 2, "balanced_zero_one": 3}
 
 
 def can_compile(data: LooData, loss: Loss) -> bool:
@@ -62,7 +62,7 @@ class CompiledRows:
         self.n_rows = m if self.used is None else len(self.used)
         elements = self.n_rows * n
         self.keeps_z = loss.name != "squared" or elements <= KEPT_ELEMENTS
-        self.is_packed = not self.keeps_z and 8 * elements <= _PACKED_BYTES
+        self.is_packed = not self.keeps_z and data.is_shared and 8 * elements <= _PACKED_BYTES
         shares, scale, y = self._of_loss(state, loss, block)
         root = None if block.root_weights is None else self._cut(block.root_weights)
         self.handle = module.new_rows(
@@ -101,8 +101,8 @@ class CompiledRows:
             y = y / block.positive_root()
         return self._cut(shares), scale, self._cut(y)
 
-    def fetch(self, index: int, ranking: Any, remaining: int) -> None:
-        """Compute the Gram column of a feature, with those that are likely needed next."""
+    def take(self, index: int, ranking: Any, remaining: int) -> None:
+        """Have the Gram column of a feature, computed with those that are likely needed next."""
         self.gram.take(index, ranking, remaining)
 
     def _fetch(self, indices: Sequence[int]) -> Float:

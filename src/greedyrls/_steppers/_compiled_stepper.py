@@ -24,8 +24,9 @@ _TAKEN, _DONE, _IN_DOUBT, _NEEDS_COLUMN, _NEEDS_ANCHOR, _NO_MEMORY = range(6)
 _STOPS = {_DONE: Stop.DONE, _IN_DOUBT: Stop.IN_DOUBT, _NO_MEMORY: Stop.NOT_AVAILABLE}
 # The most runners-up, as in c/search.h.
 _MOST_RUNNERS_UP = 64
-# Features that a search has room for at first.
+# Features that a search has room for at first, and bytes that it may take for more.
 _FIRST_ROOM = 64
+_ROOM_BYTES = 1 << 24
 
 
 def compiled_stepper(
@@ -94,7 +95,7 @@ class CompiledStepper:
             index = selected[self._size]
             answer = self._module.add(self._search, index)
             if answer == _NEEDS_COLUMN:
-                self._rows.fetch(index, *_in_order(selected[self._size + 1 :]))
+                self._rows.take(index, *_in_order(selected[self._size + 1 :]))
             elif answer == _TAKEN:
                 self._size += 1
             else:
@@ -102,10 +103,10 @@ class CompiledStepper:
         return None
 
     def _start(self, last: int) -> None:
-        """A search from the model without features, with room for twice as many as there are."""
+        """A search from the model without features, with room for all, or for twice as many."""
         state, rows = self._state, self._rows
-        room = max(_FIRST_ROOM, 2 * state.size)
-        self._room = min(last, room) if last <= 2 * room else room
+        room = max(_ROOM_BYTES // (16 * rows.n_features), _FIRST_ROOM, 2 * state.size)
+        self._room = min(last, room)
         barred = (np.asarray(state.barred) > 0.0).astype(np.uint8)
         barred[state.features.selected] = 0
         initial = state.initial_loss if isinstance(state, LossState) else 0.0
@@ -127,7 +128,7 @@ class CompiledStepper:
             self._grow(last)
         while (answer := module.step(self._search, self._best, self._losses)) != _TAKEN:
             if answer == _NEEDS_COLUMN:
-                self._rows.fetch(int(self._best[0]), self._ranking, last - self._size)
+                self._rows.take(int(self._best[0]), self._ranking, last - self._size)
             elif answer == _NEEDS_ANCHOR:
                 anchor = np.empty((self._rows.n_targets, self._rows.n_rows))
                 module.read(self._search, "g", anchor)
@@ -136,6 +137,8 @@ class CompiledStepper:
                 self.settle()
                 return _STOPS[answer]
         index = int(self._best[0])
+        if not self._rows.keeps_z:
+            self._rows.take(index, self._ranking, last - self._size)  # it is there
         self._note(index)
         self._size += 1
         return index

@@ -252,7 +252,8 @@ static void free_search(OwnSearch *own)
         search->delta, search->tau, search->sums, search->pivots, search->columns, search->gram,
         search->bounds, search->scratch, search->Z, search->c, search->steps, search->norms,
         search->inner, search->anchored, search->L, search->inverse, search->overlap,
-        search->weights, search->anchor, search->recent, search->recent_index,
+        search->weights, search->anchor, search->recent, search->recent_index, search->open,
+        search->fourth, search->mixed, search->distances,
     };
     for (size_t k = 0; k < sizeof(arrays) / sizeof(arrays[0]); k++)
         free(arrays[k]);
@@ -296,16 +297,22 @@ static int allocate(Search *search)
         for (int64_t k = 0; is_allocated && k < N_RECENT; k++)
             search->recent_index[k] = -1;
     }
+    search->inverse = array(capacity * capacity, number);
+    search->weights = array(capacity * t, number);
     if (search->keeps_z) {
         search->Z = array(n * ld, number), search->c = array(n * capacity, number);
         return is_allocated;
     }
+    search->open = array(n, sizeof(int64_t)), search->distances = array(t, number);
+    if (rows->m >= SPREAD_ROWS) {
+        search->fourth = array(n, number), search->mixed = array(t * n, number);
+        for (int64_t i = 0; is_allocated && i < n; i++)
+            search->fourth[i] = UNKNOWN;
+    }
     search->norms = array(n, number), search->inner = array(t * n, number);
     search->anchored = array(t * n, number), search->anchor = array(t * ld, number);
     search->L = array(capacity * n, number);
-    search->inverse = array(capacity * capacity, number);
     search->overlap = array(capacity * capacity, number);
-    search->weights = array(capacity * t, number);
     return is_allocated;
 }
 

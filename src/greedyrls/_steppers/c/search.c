@@ -51,11 +51,34 @@
 /* Candidates of lowest bound that a step scores first. */
 #define FIRST 8
 
+/* Vectors of LANES numbers, which compilers break up into those of the processor. */
+#if defined(__GNUC__) || defined(__clang__)
+typedef double Vector __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
+#define AT(a) (*(const Vector *)(a))
+#else
+#define AT(a) (*(a))
+typedef double Vector;
+#endif
+static const double ZEROS[LANES] = {0.0};
+#define WIDTH ((int64_t)(sizeof(Vector) / sizeof(double)))
+
+static double total_of(Vector sums) {
+    double total = 0.0;
+    const double *parts = (const double *)&sums;
+    for (int64_t l = 0; l < WIDTH; l++) total += parts[l];
+    return total;
+}
+
 static double dot(const double *RESTRICT a, const double *RESTRICT b, int64_t count) {
-    double sum = 0.0;
-    SIMD(reduction(+ : sum))
-    for (int64_t j = 0; j < count; j++) sum += a[j] * b[j];
-    return sum;
+    Vector first = AT(ZEROS), second = AT(ZEROS);
+    int64_t j = 0;
+    for (; j + 2 * WIDTH <= count; j += 2 * WIDTH) {
+        first += AT(a + j) * AT(b + j);
+        second += AT(a + j + WIDTH) * AT(b + j + WIDTH);
+    }
+    double rest = 0.0;
+    for (; j < count; j++) rest += a[j] * b[j];
+    return total_of(first + second) + rest;
 }
 
 /* --- Columns ------------------------------------------------------------------------------- */
@@ -397,6 +420,91 @@ static double rounding_of(const Search *search, int64_t i, double loss, double t
     return PIVOT_ROUNDING * scale / search->delta[i] * loss + 0.05 * tolerance;
 }
 
+/* --- Coefficients on the chosen features ----------------------------------------------------- */
+
+/* l_u of a candidate: its entry in the factor. */
+static double factor_of(const Search *search, int64_t u, int64_t i) {
+    if (search->keeps_z)
+        return search->c[i * search->capacity + u] / sqrt(search->pivots[u]);
+    return search->L[u * search->rows->n + i];
+}
+
+/* β = L⁻ᵀ l, (|S|). */
+static void coefficients(const Search *search, int64_t i, double *RESTRICT beta) {
+    const int64_t s = search->size, capacity = search->capacity;
+    for (int64_t k = 0; k < s; k++) beta[k] = 0.0;
+    for (int64_t u = 0; u < s; u++) {
+        const double l = factor_of(search, u, i);
+        const double *RESTRICT row = search->inverse + u * capacity;
+        for (int64_t k = 0; k <= u; k++) beta[k] += row[k] * l;
+    }
+}
+
+/* A feature to add: its loss, pivot and direction. */
+typedef struct {
+    double loss, delta, norm;
+    double *z, *beta, *rho, *inner; /* (ld), (capacity), (t), (t) */
+} Best;
+
+#define BEST_SIZE(search) ((search)->rows->ld + (search)->capacity + 2 * (search)->rows->t)
+
+static Best best_in(const Search *search, double *work) {
+    const int64_t ld = search->rows->ld, t = search->rows->t, capacity = search->capacity;
+    double *rho = work + ld + capacity;
+    const Best best = {INFINITY, 0.0, 0.0, work, work + ld, rho, rho + t};
+    return best;
+}
+
+/* z, ‖z‖², δ, r·z and ρ of a feature from its coefficients. */
+static void measure(Search *search, int64_t index, Best *best) {
+    const Rows *rows = search->rows;
+    const int64_t s = search->size, ld = rows->ld, t = rows->t;
+    double *RESTRICT z = best->z;
+    memcpy(z, column_of(search, index), (size_t)ld * sizeof(double));
+    for (int64_t u = 0; u < s; u++) {
+        const double *RESTRICT x = chosen_column(search, u);
+        const double slope = best->beta[u];
+        for (int64_t j = 0; j < ld; j++) z[j] -= slope * x[j];
+    }
+    best->norm = dot(z, z, ld);
+    best->delta = best->norm + search->alpha * (1.0 + dot(best->beta, best->beta, s));
+    for (int64_t k = 0; k < t; k++) {
+        double shrinkage = 0.0;
+        for (int64_t u = 0; u < s; u++) shrinkage += search->weights[u * t + k] * best->beta[u];
+        best->inner[k] = dot(search->r + k * ld, z, ld);
+        best->rho[k] = (best->inner[k] + search->alpha * shrinkage) / best->delta;
+    }
+}
+
+/* Refine β by the difference of X_S'z and αβ, twice: z of a feature that the chosen ones nearly span
+ * is mostly the error of β. `work` is (2 × capacity). */
+static void refine(Search *search, int64_t index, Best *best, double *work) {
+    const int64_t s = search->size, ld = search->rows->ld, capacity = search->capacity;
+    double *wrong = work, *solved = work + capacity;
+    for (int round = 0; round < 2; round++) {
+        for (int64_t u = 0; u < s; u++)
+            wrong[u] = dot(chosen_column(search, u), best->z, ld) - search->alpha * best->beta[u];
+        for (int64_t u = 0; u < s; u++)
+            solved[u] = dot(search->inverse + u * capacity, wrong, u + 1);
+        for (int64_t u = 0; u < s; u++)
+            for (int64_t k = 0; k <= u; k++)
+                best->beta[k] += search->inverse[u * capacity + k] * solved[u];
+        measure(search, index, best);
+    }
+}
+
+/* L⁻¹ and w with a feature added. */
+static void add_coefficients(Search *search, const Best *best) {
+    const int64_t s = search->size, t = search->rows->t, capacity = search->capacity;
+    const double root = sqrt(best->delta);
+    for (int64_t u = 0; u < s; u++) {
+        search->inverse[s * capacity + u] = best->beta[u] / -root;
+        for (int64_t k = 0; k < t; k++) search->weights[u * t + k] -= best->beta[u] * best->rho[k];
+    }
+    search->inverse[s * capacity + s] = 1.0 / root;
+    for (int64_t k = 0; k < t; k++) search->weights[s * t + k] = best->rho[k];
+}
+
 /* --- Searches that keep z of all candidates ------------------------------------------------- */
 
 /* The loss of a candidate that is no sum of squares, from its z; `unsure` is the share of rows
@@ -518,17 +626,29 @@ static void catch_up(Search *search, double *slopes) {
     search->is_behind = 0;
 }
 
-static int add_kept(Search *search, int64_t index, double *slopes) {
+/* A feature as it is to be added, from its kept z or, if little is left of it, refined. */
+static void take_kept(Search *search, int64_t index, Best *best, double *work) {
+    const Rows *rows = search->rows;
+    const int64_t ld = rows->ld, t = rows->t;
+    const double *z = search->Z + index * ld, *column = column_of(search, index);
+    coefficients(search, index, best->beta);
+    memcpy(best->z, z, (size_t)ld * sizeof(double));
+    best->delta = dot(column, z, ld) + search->alpha;
+    for (int64_t k = 0; k < t; k++)
+        best->rho[k] = dot(column, search->r + k * ld, ld) / best->delta;
+    if (search->size && best->delta < REFINED_PIVOT * (rows->diagonal[index] + search->alpha))
+        refine(search, index, best, work);
+}
+
+static int add_kept(Search *search, int64_t index, const Best *best) {
     const Rows *rows = search->rows;
     const int64_t t = rows->t, ld = rows->ld, s = search->size;
-    catch_up(search, slopes);
-    const double *column = column_of(search, index), *z = search->Z + index * ld;
-    const double delta = dot(column, z, ld) + search->alpha;
-    double *rho = search->steps + s * t;
-    for (int64_t k = 0; k < t; k++) rho[k] = dot(column, search->r + k * ld, ld) / delta;
-    move_rows(search, z, delta, rho, NULL);
-    keep_column(search, index, column);
-    search->pivots[s] = delta;
+    memcpy(search->Z + index * ld, best->z, (size_t)ld * sizeof(double));
+    memcpy(search->steps + s * t, best->rho, (size_t)t * sizeof(double));
+    move_rows(search, best->z, best->delta, best->rho, NULL);
+    add_coefficients(search, best);
+    keep_column(search, index, column_of(search, index));
+    search->pivots[s] = best->delta;
     search->size++;
     search->is_behind = 1;
     measure_model(search);
@@ -539,7 +659,6 @@ static int add_kept(Search *search, int64_t index, double *slopes) {
 static int is_safe(Search *search, int64_t index, const double *z, double delta) {
     const Rows *rows = search->rows;
     const double scale = rows->diagonal[index] + search->alpha;
-    if (search->size && delta < REFINED_PIVOT * scale) return 0;
     const double drift = fabs(delta - search->delta[index]) / scale;
     if (!(drift <= DRIFT_BOUND)) return 0;
     double smallest = INFINITY;
@@ -560,7 +679,8 @@ static int score_kept(Search *search, Scored *scored, int64_t i, double *rho, do
     double loss = loo_sums(search, search->Z + i * rows->ld, search->delta[i], rho, by_target);
     search->n_evaluations++;
     if (!(loss < INFINITY)) loss = INFINITY;
-    const double tolerance = loss < INFINITY ? tolerance_of(search, loss, by_target) : 0.0;
+    double tolerance = loss < INFINITY ? tolerance_of(search, loss, by_target) : 0.0;
+    if (search->loss != SQUARED) tolerance = loss < INFINITY ? TIE * loss : 0.0;
     return remember(scored, i, loss, tolerance, rounding_of(search, i, loss, tolerance));
 }
 
@@ -568,7 +688,8 @@ static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double
                      double *work) {
     const Rows *rows = search->rows;
     const int64_t n = rows->n, t = rows->t, count = n_runners_up + 1;
-    double *slopes = work, *rho = work + search->capacity, *by_target = rho + t;
+    double *slopes = work, *rho = work + 2 * search->capacity, *by_target = rho + t;
+    Best taken = best_in(search, by_target + t);
     const double *chosen = NULL;
     if (search->is_behind) {
         slopes_of_last(search, slopes);
@@ -611,10 +732,15 @@ static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double
             limit = limit_of(&scored) + margin;
         }
     } else {
-        /* All tie: another loss decides. An undecided row may make any of the best. */
+        /* An undecided row may make any candidate the best. */
         const double tolerance = tolerance_of(search, certain_least, NULL);
         if (unsure_least <= certain_least + 2.0 * tolerance) is_whole = 0;
-        if (largest - certain_least <= 2.0 * tolerance) is_whole = 0;
+        /* As long as a rare class is never predicted, all tie, and squared loss decides. */
+        if (is_whole && search->loss == BALANCED && largest - certain_least <= 0.5 * tolerance) {
+            scored.count = scored.n_least = 0;
+            for (int64_t i = 0; is_whole && i < n; i++)
+                if (!search->barred[i]) is_whole = score_kept(search, &scored, i, rho, by_target);
+        } else if (search->loss == BALANCED && largest - certain_least <= 2.0 * tolerance) is_whole = 0;
     }
     const int64_t found = count < scored.count ? count : scored.count;
     if (is_whole && found && scored.count >= found) {
@@ -622,14 +748,15 @@ static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double
         if (kept != NULL) memcpy(kept, scored.loss, (size_t)scored.count * sizeof(double));
         if (kept != NULL && best_of(&scored, found, positions)) {
             const int64_t index = scored.index[positions[0]];
-            const double *z = search->Z + index * rows->ld;
-            const double delta = dot(column_of(search, index), z, rows->ld) + search->alpha;
-            if (is_safe(search, index, z, delta)) {
+            take_kept(search, index, &taken, slopes);
+            if (is_safe(search, index, taken.z, taken.delta)) {
                 for (int64_t k = 0; k < count; k++) {
                     best[k] = k < found ? scored.index[positions[k]] : -1;
-                    losses[k] = k < found ? kept[positions[k]] : NAN;
+                    losses[k] = k >= found             ? NAN
+                                : search->loss == SQUARED ? kept[positions[k]]
+                                                          : search->bounds[best[k]];
                 }
-                result = add_kept(search, index, slopes);
+                result = add_kept(search, index, &taken);
             }
         }
         free(kept);
@@ -640,44 +767,25 @@ static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double
 
 /* --- Searches by bounds in feature space ---------------------------------------------------- */
 
-static void coefficients(const Search *search, int64_t i, double *RESTRICT beta) {
-    const int64_t s = search->size, capacity = search->capacity, n = search->rows->n;
-    for (int64_t k = 0; k < s; k++) beta[k] = 0.0;
-    for (int64_t u = 0; u < s; u++) {
-        const double l = search->L[u * n + i];
-        const double *RESTRICT row = search->inverse + u * capacity;
-        for (int64_t k = 0; k <= u; k++) beta[k] += row[k] * l;
-    }
-}
-
-/* z = x_i − X_S β of a few candidates, (GROUP × ld). */
+/* z = x_i − X_S β of a few candidates, (GROUP × ld); beta is (|S| × GROUP). */
 static void residuals(Search *search, const int64_t *indices, int64_t count, const double *beta,
                       double *out) {
-    const int64_t s = search->size, ld = search->rows->ld, capacity = search->capacity;
-    for (int64_t c = 0; c < count; c++)
-        memcpy(out + c * ld, column_of(search, indices[c]), (size_t)ld * sizeof(double));
-    for (int64_t top = 0; top < ld; top += TILE) {
-        const int64_t height = top + TILE < ld ? TILE : ld - top;
-        double *RESTRICT z0 = out + top, *RESTRICT z1 = out + (count > 1 ? 1 : 0) * ld + top;
-        double *RESTRICT z2 = out + (count > 2 ? 2 : 0) * ld + top;
-        double *RESTRICT z3 = out + (count > 3 ? 3 : 0) * ld + top;
+    const int64_t s = search->size, ld = search->rows->ld;
+    const double *x[GROUP];
+    for (int64_t c = 0; c < GROUP; c++) x[c] = column_of(search, indices[c < count ? c : 0]);
+    const double *first = s ? chosen_column(search, 0) : NULL;
+    const int64_t stride = search->columns == NULL ? 0 : ld; /* 0: columns lie anywhere */
+    for (int64_t j = 0; j < ld; j += WIDTH) {
+        Vector z0 = AT(x[0] + j), z1 = AT(x[1] + j), z2 = AT(x[2] + j), z3 = AT(x[3] + j);
         for (int64_t k = 0; k < s; k++) {
-            const double *RESTRICT x = chosen_column(search, k) + top;
-            const double b0 = beta[k], b1 = beta[capacity + k];
-            const double b2 = beta[2 * capacity + k], b3 = beta[3 * capacity + k];
-            if (count == GROUP) {
-                SIMD()
-                for (int64_t j = 0; j < height; j++) {
-                    z0[j] -= b0 * x[j], z1[j] -= b1 * x[j], z2[j] -= b2 * x[j], z3[j] -= b3 * x[j];
-                }
-                continue;
-            }
-            for (int64_t j = 0; j < height; j++) z0[j] -= b0 * x[j];
-            if (count > 1)
-                for (int64_t j = 0; j < height; j++) z1[j] -= b1 * x[j];
-            if (count > 2)
-                for (int64_t j = 0; j < height; j++) z2[j] -= b2 * x[j];
+            const Vector chosen = AT((stride ? first + k * stride : chosen_column(search, k)) + j);
+            const double *b = beta + k * GROUP;
+            z0 -= b[0] * chosen, z1 -= b[1] * chosen, z2 -= b[2] * chosen, z3 -= b[3] * chosen;
         }
+        *(Vector *)(out + j) = z0;
+        *(Vector *)(out + ld + j) = z1;
+        *(Vector *)(out + 2 * ld + j) = z2;
+        *(Vector *)(out + 3 * ld + j) = z3;
     }
 }
 
@@ -701,6 +809,7 @@ static void bound_all(Search *search) {
             square += c2 * (c2 * across - 2.0 * a_g);
         }
         const double least = SUM_ROUNDING * g_g, distance = sqrt(square > least ? square : least);
+        search->distances[k] = distance;
         const double *RESTRICT tau = search->tau + k * n, *RESTRICT inner = search->inner + k * n;
         const double *RESTRICT anchored =
             !search->has_anchor ? inner : search->anchored + k * n;
@@ -718,26 +827,82 @@ static void bound_all(Search *search) {
     }
 }
 
-/* The features of the `count` lowest bounds that are at most `limit`, lowest first. */
-static int64_t lowest_bounds(const double *bounds, int64_t n, int64_t count, double limit,
-                             int64_t *indices) {
+/* The features of the `count` lowest bounds, lowest first: of all, or of the `n` in `among`. */
+static int64_t lowest_among(const double *bounds, const int64_t *among, int64_t n, int64_t count,
+                            int64_t *indices) {
     int64_t found = 0;
-    for (int64_t i = 0; i < n; i++) {
+    double last = INFINITY;
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t i = among == NULL ? k : among[k];
         const double bound = bounds[i];
-        if (!(bound < INFINITY) || bound > limit) continue;
-        if (found == count && bound >= bounds[indices[found - 1]]) continue;
+        if (!(bound < last)) continue;
         int64_t place = found < count ? found++ : found - 1;
         while (place > 0 && bounds[indices[place - 1]] > bound)
             indices[place] = indices[place - 1], place--;
         indices[place] = i;
+        if (found == count) last = bounds[indices[found - 1]];
     }
     return found;
 }
 
-typedef struct {
-    double loss, delta, norm;
-    double *z, *beta, *rho, *inner; /* (ld), (capacity), (t), (t) */
-} Best;
+/* How z of a candidate is spread over the rows, for the bounds of later steps. */
+static void remember_spread(Search *search, int64_t i, const double *RESTRICT z) {
+    const int64_t n = search->rows->n, ld = search->rows->ld;
+    double fourth = 0.0;
+    SIMD(reduction(+ : fourth))
+    for (int64_t j = 0; j < ld; j++) fourth += (z[j] * z[j]) * (z[j] * z[j]);
+    const int is_known = fourth > DBL_MIN && fourth < INFINITY;
+    search->fourth[i] = is_known ? sqrt(sqrt(fourth)) : UNKNOWN;
+    for (int64_t k = 0; k < search->rows->t; k++) {
+        const double *RESTRICT r = search->r + k * ld;
+        double mixed = 0.0;
+        SIMD(reduction(+ : mixed))
+        for (int64_t j = 0; j < ld; j++) mixed += (r[j] * z[j]) * (r[j] * z[j]);
+        search->mixed[k * n + i] = is_known ? sqrt(mixed) : 0.0;
+    }
+}
+
+/* The same after a feature: r ← r − t q, z_i ← z_i − l_i q, where q = z/√δ of that feature. */
+static void follow_spread(Search *search, int64_t index, const double *RESTRICT l, const Best *best) {
+    const int64_t n = search->rows->n;
+    const double root = sqrt(best->delta), size = search->fourth[index] / root;
+    for (int64_t k = 0; k < search->rows->t; k++) {
+        double *RESTRICT mixed = search->mixed + k * n;
+        const double *RESTRICT fourth = search->fourth;
+        const double lost = fabs(best->rho[k]) * root * size;
+        const double other = mixed[index] / root + lost * size;
+        SIMD()
+        for (int64_t i = 0; i < n; i++) {
+            const double left = mixed[i] - lost * fourth[i] - other * fabs(l[i]);
+            mixed[i] = left > 0.0 ? left : 0.0;
+        }
+    }
+    double *RESTRICT fourth = search->fourth;
+    SIMD()
+    for (int64_t i = 0; i < n; i++) fourth[i] += size * fabs(l[i]);
+}
+
+/* At least what growing leverages add to a bound. */
+static double growth_of(const Search *search, int64_t i) {
+    const int64_t n = search->rows->n, t = search->rows->t;
+    if (search->fourth == NULL) return 0.0;
+    const double largest = search->sums[6 * t + 2], fourth = search->fourth[i];
+    double growth = 0.0;
+    for (int64_t k = 0; k < t; k++) {
+        const double rho = fabs(search->tau[k * n + i] / search->delta[i]);
+        const double spread = search->mixed[k * n + i] - rho * fourth * fourth;
+        if (spread > 0.0) growth += spread * spread;
+    }
+    return growth * 2.0 / (largest * largest * largest * search->delta[i]);
+}
+
+/* How much a bound could rise if g·z_i were known. */
+static double slack_of(const Search *search, int64_t i) {
+    double slack = 0.0;
+    for (int64_t k = 0; k < search->rows->t; k++)
+        slack += search->distances[k] * fabs(search->tau[k * search->rows->n + i]);
+    return 2.0 * slack * sqrt(search->norms[i]) / search->delta[i];
+}
 
 static int score_group(Search *search, Scored *scored, const int64_t *indices, int64_t count,
                        Best *best, double *work) {
@@ -745,8 +910,13 @@ static int score_group(Search *search, Scored *scored, const int64_t *indices, i
     const int64_t s = search->size, ld = rows->ld, t = rows->t, capacity = search->capacity;
     double *Z = work, *beta = Z + GROUP * ld, *rho = beta + GROUP * capacity;
     double *inner = rho + t, *by_target = inner + t;
-    for (int64_t c = 0; c < count; c++) coefficients(search, indices[c], beta + c * capacity);
-    residuals(search, indices, count, beta, Z);
+    double *transposed = by_target + t;
+    for (int64_t c = 0; c < GROUP; c++) {
+        double *b = beta + c * capacity;
+        if (c < count) coefficients(search, indices[c], b);
+        for (int64_t k = 0; k < s; k++) transposed[k * GROUP + c] = c < count ? b[k] : 0.0;
+    }
+    residuals(search, indices, count, transposed, Z);
     for (int64_t c = 0; c < count; c++) {
         const double *z = Z + c * ld, *b = beta + c * capacity;
         const double norm = dot(z, z, ld), delta = norm + search->alpha * (1.0 + dot(b, b, s));
@@ -756,6 +926,7 @@ static int score_group(Search *search, Scored *scored, const int64_t *indices, i
             inner[k] = dot(search->r + k * ld, z, ld);
             rho[k] = (inner[k] + search->alpha * shrinkage) / delta;
         }
+        if (search->fourth != NULL) remember_spread(search, indices[c], z);
         double loss = loo_sums(search, z, delta, rho, by_target);
         search->n_evaluations++;
         if (!(loss < INFINITY)) loss = INFINITY;
@@ -772,6 +943,13 @@ static int score_group(Search *search, Scored *scored, const int64_t *indices, i
         }
     }
     return 1;
+}
+
+static void refine_if_small(Search *search, int64_t index, Best *best, double *work) {
+    const double scale = search->rows->diagonal[index] + search->alpha;
+    if (!search->size || best->delta >= REFINED_PIVOT * scale) return;
+    refine(search, index, best, work);
+    if (search->fourth != NULL) remember_spread(search, index, best->z);
 }
 
 /* Both spaces with a feature added, whose pivot was measured on the rows. */
@@ -803,6 +981,7 @@ static int add_bounded(Search *search, int64_t index, const Best *best, double *
         }
     }
     l[index] = root;
+    if (search->fourth != NULL) follow_spread(search, index, l, best);
     const double q_q = norm / delta;
     double *RESTRICT deltas = search->delta, *RESTRICT norms = search->norms;
     const double alpha = search->alpha;
@@ -826,14 +1005,10 @@ static int add_bounded(Search *search, int64_t index, const Best *best, double *
             for (int64_t i = 0; i < n; i++) anchored[i] -= part * q[i];
         }
     }
-    for (int64_t u = 0; u < s; u++) {
-        search->inverse[s * capacity + u] = best->beta[u] / -root;
+    for (int64_t u = 0; u < s; u++)
         search->overlap[s * capacity + u] = search->overlap[u * capacity + s] = overlap[u];
-        for (int64_t k = 0; k < t; k++) search->weights[u * t + k] -= best->beta[u] * best->rho[k];
-    }
-    search->inverse[s * capacity + s] = 1.0 / root;
     search->overlap[s * capacity + s] = q_q;
-    for (int64_t k = 0; k < t; k++) search->weights[s * t + k] = best->rho[k];
+    add_coefficients(search, best);
     search->pivots[s] = delta;
     keep_column(search, index, column_of(search, index));
     search->size++;
@@ -845,19 +1020,17 @@ static int add_bounded(Search *search, int64_t index, const Best *best, double *
 static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best_indices, double *losses,
                         double *work) {
     const Rows *rows = search->rows;
-    const int64_t n = rows->n, ld = rows->ld, capacity = search->capacity, t = rows->t;
+    const int64_t n = rows->n;
     const int64_t count = n_runners_up + 1;
     const double margin = MARGIN * search->total;
-    double *z = work, *beta = z + ld, *rho = beta + capacity, *inner = rho + t;
-    Best best = {INFINITY, 0.0, 0.0, z, beta, rho, inner};
-    work = inner + t;
+    Best best = best_in(search, work);
+    work += BEST_SIZE(search);
     bound_all(search);
     Scored scored = nothing_scored(count);
     int64_t indices[MOST_RUNNERS_UP + 1 + FIRST], positions[MOST_RUNNERS_UP + 1];
-    int64_t found = lowest_bounds(search->bounds, n, count > FIRST ? count : FIRST, INFINITY, indices);
+    int64_t found = lowest_among(search->bounds, NULL, n, count > FIRST ? count : FIRST, indices);
     int is_whole = found > 0, result = IN_DOUBT;
     double *bounds = search->bounds;
-    int64_t width = GROUP;
     double limit = INFINITY;
     /* The first few are scored in the order of their bounds, a group at a time. */
     for (int64_t first = 0; is_whole && first < found; first += GROUP) {
@@ -867,16 +1040,24 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best_indi
         for (int64_t k = 0; k < group; k++) bounds[indices[first + k]] = INFINITY;
         limit = limit_of(&scored) + margin;
     }
-    int64_t open = 0;
-    for (int64_t i = 0; i < n; i++) open += bounds[i] <= limit;
-    int64_t many = n / 32 > 16 ? n / 32 : 16;
-    if (is_whole && open > many && !search->is_anchor_fresh) {
+    int64_t n_open = 0, n_doubtful = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!(bounds[i] <= limit)) continue;
+        bounds[i] += growth_of(search, i);
+        if (bounds[i] > limit) continue;
+        search->open[n_open++] = i;
+        n_doubtful += bounds[i] + slack_of(search, i) > limit;
+    }
+    /* An anchor is a pass over X: it pays where it may rule out so many. */
+    const double for_each = 8.0 + 0.25 * (double)search->size;
+    const int64_t many = (int64_t)((double)n / for_each);
+    if (is_whole && n_doubtful > (many > 16 ? many : 16) && !search->is_anchor_fresh) {
         forget(&scored);
         return NEEDS_ANCHOR;
     }
-    while (is_whole && open > 0) {
-        width = 4 * GROUP;
-        found = lowest_bounds(bounds, n, width, limit, indices);
+    while (is_whole && n_open > 0) {
+        /* The lowest of those that are left; then those that the new limit leaves. */
+        found = lowest_among(bounds, search->open, n_open, 2 * GROUP, indices);
         for (int64_t first = 0; is_whole && first < found; first += GROUP) {
             if (bounds[indices[first]] > limit) break;
             const int64_t group = first + GROUP < found ? GROUP : found - first;
@@ -884,8 +1065,10 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best_indi
             for (int64_t k = 0; k < group; k++) bounds[indices[first + k]] = INFINITY;
             limit = limit_of(&scored) + margin;
         }
-        open = 0;
-        for (int64_t i = 0; i < n; i++) open += bounds[i] <= limit;
+        int64_t left = 0;
+        for (int64_t k = 0; k < n_open; k++)
+            if (bounds[search->open[k]] <= limit) search->open[left++] = search->open[k];
+        n_open = left;
     }
     const int64_t wanted = count < scored.count ? count : scored.count;
     if (is_whole && wanted) {
@@ -900,6 +1083,7 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best_indi
                 is_whole = score_group(search, &again, &index, 1, &best, work);
                 forget(&again);
             }
+            refine_if_small(search, index, &best, work);
             if (is_whole && is_safe(search, index, best.z, best.delta)) {
                 for (int64_t k = 0; k < count; k++) {
                     best_indices[k] = k < wanted ? scored.index[positions[k]] : -1;
@@ -918,7 +1102,7 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best_indi
 
 static size_t work_size(const Search *search) {
     const Rows *rows = search->rows;
-    return (size_t)((GROUP + 1) * rows->ld + (GROUP + 6) * search->capacity + 8 * rows->t + 64);
+    return (size_t)((GROUP + 1) * rows->ld + (2 * GROUP + 8) * search->capacity + 8 * rows->t + 64);
 }
 
 /* Arrays of the model without features; those of Z, or of bounds, are there already. */
@@ -959,16 +1143,21 @@ static int add(Search *search, int64_t index) {
     double *work = malloc(work_size(search) * sizeof(double));
     if (work == NULL) return NO_MEMORY;
     int result;
-    if (search->keeps_z) result = add_kept(search, index, work);
-    else {
-        const int64_t ld = search->rows->ld, t = search->rows->t;
-        double *beta = work + ld, *rho = beta + search->capacity, *inner = rho + t;
-        Best best = {INFINITY, 0.0, 0.0, work, beta, rho, inner};
+    Best best = best_in(search, work);
+    double *rest = work + BEST_SIZE(search);
+    if (search->keeps_z) {
+        catch_up(search, rest);
+        take_kept(search, index, &best, rest);
+        result = add_kept(search, index, &best);
+    } else {
         Scored scored = nothing_scored(1);
         /* A loss that is not finite is not the best: then nothing can be added. */
-        const int is_scored = score_group(search, &scored, &index, 1, &best, inner + t);
+        const int is_scored = score_group(search, &scored, &index, 1, &best, rest);
         forget(&scored);
-        result = is_scored && best.loss < INFINITY ? add_bounded(search, index, &best, inner + t) : IN_DOUBT;
+        if (is_scored && best.loss < INFINITY) {
+            refine_if_small(search, index, &best, rest);
+            result = add_bounded(search, index, &best, rest);
+        } else result = IN_DOUBT;
     }
     free(work);
     return result;
@@ -999,7 +1188,7 @@ static void set_anchor(Search *search, const double *given) {
 
 static int64_t lowest(Search *search, int64_t count, int64_t *indices) {
     if (!search->keeps_z) bound_all(search);
-    return lowest_bounds(search->bounds, search->rows->n, count, INFINITY, indices);
+    return lowest_among(search->bounds, NULL, search->rows->n, count, indices);
 }
 
 const Variant NAME_IN(VARIANT, variant) = {

@@ -14,10 +14,13 @@
 #define LANES 8
 /* The most runners-up of a step. */
 #define MOST_RUNNERS_UP 64
+/* Bounds of the spread of z over the rows are of use with so many rows, and unknown at first. */
+#define SPREAD_ROWS 4096
+#define UNKNOWN 1e100
 /* Columns scored lately that are kept, where X is not packed. */
 #define N_RECENT 64
 
-enum loss { SQUARED = 0, ABSOLUTE = 1, ZERO_ONE = 2 };
+enum loss { SQUARED = 0, ABSOLUTE = 1, ZERO_ONE = 2, BALANCED = 3 };
 
 /* Why a search leaves the next step to others; the order is that of `_compiled_stepper.py`. */
 enum stop {
@@ -73,6 +76,8 @@ typedef struct {
     double *gram;          /* (capacity × capacity) X_S'X_S */
     double *bounds;        /* (n) lower bounds of the losses, or losses */
     double *scratch;       /* (4 × ld + capacity) */
+    int64_t *open;         /* (n) */
+    double *distances;     /* (t) between g and its approximation in the bounds */
     double *best;          /* (ld) z of the best candidate so far */
     /* Where z of all candidates is kept. */
     double *Z;     /* (n × ld) */
@@ -87,6 +92,7 @@ typedef struct {
     double *anchor;                   /* (t × ld) a */
     int has_anchor;
     int is_anchor_fresh;              /* whether it was set at this model */
+    double *fourth, *mixed; /* (n) at least ‖z_i‖₄, (t × n) at most ‖r∘z_i‖; NULL: few rows */
     double *recent;                   /* (N_RECENT × ld) columns that were scored lately */
     int64_t *recent_index;
     int64_t n_gathered;
