@@ -43,6 +43,8 @@
 #define UNSURE 1e-12
 /* Tile of rows in products of columns: both operands stay in the cache. */
 #define TILE 512
+/* An anchor, which takes a pass over X, pays where it may rule out one candidate in so many. */
+#define ANCHOR_SHARE 16
 /* Tile of a copy of X. */
 #define PACKED_ROWS 64
 #define PACKED_COLUMNS 32
@@ -345,6 +347,7 @@ typedef struct {
     double *loss, *tolerance, *rounding;
     int64_t n_least;
     double least[MOST_RUNNERS_UP + 1], limits[MOST_RUNNERS_UP + 1]; /* with tolerances */
+    double taken[MOST_RUNNERS_UP + 1]; /* losses of the best */
 } Scored;
 
 static int remember(Scored *scored, int64_t index, double loss, double tolerance, double rounding) {
@@ -410,6 +413,7 @@ static int best_of(Scored *scored, int64_t count, int64_t *positions) {
             if (scored->loss[k] <= limit && scored->index[k] < scored->index[chosen]) chosen = k;
         }
         positions[rank] = chosen;
+        scored->taken[rank] = scored->loss[chosen];
         scored->loss[chosen] = INFINITY;
     }
     return 1;
@@ -743,23 +747,17 @@ static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double
         } else if (search->loss == BALANCED && largest - certain_least <= 2.0 * tolerance) is_whole = 0;
     }
     const int64_t found = count < scored.count ? count : scored.count;
-    if (is_whole && found && scored.count >= found) {
-        double *kept = scored.count ? malloc((size_t)scored.count * sizeof(double)) : NULL;
-        if (kept != NULL) memcpy(kept, scored.loss, (size_t)scored.count * sizeof(double));
-        if (kept != NULL && best_of(&scored, found, positions)) {
-            const int64_t index = scored.index[positions[0]];
-            take_kept(search, index, &taken, slopes);
-            if (is_safe(search, index, taken.z, taken.delta)) {
-                for (int64_t k = 0; k < count; k++) {
-                    best[k] = k < found ? scored.index[positions[k]] : -1;
-                    losses[k] = k >= found             ? NAN
-                                : search->loss == SQUARED ? kept[positions[k]]
-                                                          : search->bounds[best[k]];
-                }
-                result = add_kept(search, index, &taken);
+    if (is_whole && found && best_of(&scored, found, positions)) {
+        const int64_t index = scored.index[positions[0]];
+        take_kept(search, index, &taken, slopes);
+        if (is_safe(search, index, taken.z, taken.delta)) {
+            for (int64_t k = 0; k < count; k++) {
+                best[k] = k < found ? scored.index[positions[k]] : -1;
+                losses[k] = k >= found ? NAN : scored.taken[k];
+                if (search->loss != SQUARED && k < found) losses[k] = search->bounds[best[k]];
             }
+            result = add_kept(search, index, &taken);
         }
-        free(kept);
     }
     forget(&scored);
     return result;
@@ -904,51 +902,104 @@ static double slack_of(const Search *search, int64_t i) {
     return 2.0 * slack * sqrt(search->norms[i]) / search->delta[i];
 }
 
-static int score_group(Search *search, Scored *scored, const int64_t *indices, int64_t count,
-                       Best *best, double *work) {
-    const Rows *rows = search->rows;
-    const int64_t s = search->size, ld = rows->ld, t = rows->t, capacity = search->capacity;
-    double *Z = work, *beta = Z + GROUP * ld, *rho = beta + GROUP * capacity;
-    double *inner = rho + t, *by_target = inner + t;
-    double *transposed = by_target + t;
-    for (int64_t c = 0; c < GROUP; c++) {
-        double *b = beta + c * capacity;
-        if (c < count) coefficients(search, indices[c], b);
-        for (int64_t k = 0; k < s; k++) transposed[k * GROUP + c] = c < count ? b[k] : 0.0;
+/* z of a candidate that was scored lately, brought up to the current model; NULL if it was not. */
+static double *cached_z(Search *search, int64_t i) {
+    const int64_t n = search->rows->n, ld = search->rows->ld, slot = search->slot_of[i];
+    if (slot < 0 || search->slot_feature[slot] != i) return NULL;
+    double *RESTRICT z = search->cached + slot * ld;
+    for (int64_t u = search->slot_size[slot]; u < search->size; u++) {
+        const double slope = search->L[u * n + i] / sqrt(search->pivots[u]);
+        const double *RESTRICT chosen = search->chosen_z + u * ld;
+        for (int64_t j = 0; j < ld; j++) z[j] -= slope * chosen[j];
     }
-    residuals(search, indices, count, transposed, Z);
+    search->slot_size[slot] = search->size;
+    return z;
+}
+
+/* A slot for z of a candidate: the one that was filled longest ago. */
+static double *new_slot(Search *search, int64_t i) {
+    const int64_t slot = search->n_filled++ % search->n_slots;
+    search->slot_feature[slot] = i;
+    search->slot_size[slot] = search->size;
+    search->slot_of[i] = slot;
+    return search->cached + slot * search->rows->ld;
+}
+
+/* z of a few candidates, from their slots or from the columns: pointers that stay valid as long as
+ * no more than n_slots others are asked for. */
+static void take_z(Search *search, const int64_t *indices, int64_t count, double **z, double *work) {
+    const int64_t s = search->size, ld = search->rows->ld, capacity = search->capacity;
+    double *Z = work, *beta = Z + GROUP * ld, *transposed = beta + capacity;
+    int64_t missing[GROUP], places[GROUP], n_missing = 0;
     for (int64_t c = 0; c < count; c++) {
-        const double *z = Z + c * ld, *b = beta + c * capacity;
-        const double norm = dot(z, z, ld), delta = norm + search->alpha * (1.0 + dot(b, b, s));
-        for (int64_t k = 0; k < t; k++) {
-            double shrinkage = 0.0;
-            for (int64_t u = 0; u < s; u++) shrinkage += search->weights[u * t + k] * b[u];
-            inner[k] = dot(search->r + k * ld, z, ld);
-            rho[k] = (inner[k] + search->alpha * shrinkage) / delta;
+        z[c] = cached_z(search, indices[c]);
+        if (z[c] == NULL) places[n_missing] = c, missing[n_missing++] = indices[c];
+    }
+    if (!n_missing) return;
+    for (int64_t c = 0; c < GROUP; c++) {
+        if (c < n_missing) coefficients(search, missing[c], beta);
+        for (int64_t k = 0; k < s; k++) transposed[k * GROUP + c] = c < n_missing ? beta[k] : 0.0;
+    }
+    residuals(search, missing, n_missing, transposed, Z);
+    for (int64_t c = 0; c < n_missing; c++) {
+        double *slot = new_slot(search, missing[c]);
+        memcpy(slot, Z + c * ld, (size_t)ld * sizeof(double));
+        z[places[c]] = slot;
+    }
+}
+
+static int score_group(Search *search, Scored *scored, const int64_t *indices, int64_t count,
+                       double *work) {
+    const Rows *rows = search->rows;
+    const int64_t n = rows->n, ld = rows->ld, t = rows->t;
+    double *rho = work, *by_target = rho + t, *z[GROUP];
+    Best measured = best_in(search, by_target + t);
+    take_z(search, indices, count, z, by_target + t + BEST_SIZE(search));
+    for (int64_t c = 0; c < count; c++) {
+        const int64_t i = indices[c];
+        double delta = search->delta[i];
+        const double scale = rows->diagonal[i] + search->alpha;
+        double lost = scale / delta;
+        for (int64_t k = 0; k < t; k++) rho[k] = search->tau[k * n + i] / delta;
+        if (delta < TRUSTED_PIVOT * scale) { /* the recurrences have lost its pivot */
+            coefficients(search, i, measured.beta);
+            measure(search, i, &measured);
+            memcpy(z[c], measured.z, (size_t)ld * sizeof(double));
+            memcpy(rho, measured.rho, (size_t)t * sizeof(double));
+            delta = measured.delta, lost = sqrt(scale / delta);
         }
-        if (search->fourth != NULL) remember_spread(search, indices[c], z);
-        double loss = loo_sums(search, z, delta, rho, by_target);
+        if (search->fourth != NULL) remember_spread(search, i, z[c]);
+        double loss = loo_sums(search, z[c], delta, rho, by_target);
         search->n_evaluations++;
         if (!(loss < INFINITY)) loss = INFINITY;
         const double tolerance = loss < INFINITY ? tolerance_of(search, loss, by_target) : 0.0;
-        const double scale = (rows->diagonal[indices[c]] + search->alpha) / delta;
-        const double rounding = PIVOT_ROUNDING * sqrt(scale) * loss + 0.05 * tolerance;
-        if (!remember(scored, indices[c], loss, tolerance, rounding)) return 0;
-        if (loss < best->loss) {
-            best->loss = loss, best->delta = delta, best->norm = norm;
-            memcpy(best->z, z, (size_t)ld * sizeof(double));
-            memcpy(best->beta, b, (size_t)s * sizeof(double));
-            memcpy(best->rho, rho, (size_t)t * sizeof(double));
-            memcpy(best->inner, inner, (size_t)t * sizeof(double));
-        }
+        const double rounding = PIVOT_ROUNDING * lost * loss + 0.05 * tolerance;
+        if (!remember(scored, i, loss, tolerance, rounding)) return 0;
     }
     return 1;
 }
 
-static void refine_if_small(Search *search, int64_t index, Best *best, double *work) {
+/* Score candidates in the order given, a group at a time, until the bound of one is too high. */
+static double score_in_order(Search *search, Scored *scored, const int64_t *indices, int64_t count,
+                             double limit, double *work, int *is_whole) {
+    double *bounds = search->bounds;
+    const double margin = MARGIN * search->total;
+    for (int64_t first = 0; *is_whole && first < count; first += GROUP) {
+        if (bounds[indices[first]] > limit) break;
+        const int64_t group = first + GROUP < count ? GROUP : count - first;
+        *is_whole = score_group(search, scored, indices + first, group, work);
+        for (int64_t k = 0; k < group; k++) bounds[indices[first + k]] = INFINITY;
+        limit = limit_of(scored) + margin;
+    }
+    return limit;
+}
+
+/* A feature as it is to be added: measured on the rows, and refined if little is left of it. */
+static void take_bounded(Search *search, int64_t index, Best *best, double *work) {
     const double scale = search->rows->diagonal[index] + search->alpha;
-    if (!search->size || best->delta >= REFINED_PIVOT * scale) return;
-    refine(search, index, best, work);
+    coefficients(search, index, best->beta);
+    measure(search, index, best);
+    if (search->size && best->delta < REFINED_PIVOT * scale) refine(search, index, best, work);
     if (search->fourth != NULL) remember_spread(search, index, best->z);
 }
 
@@ -1010,6 +1061,7 @@ static int add_bounded(Search *search, int64_t index, const Best *best, double *
     search->overlap[s * capacity + s] = q_q;
     add_coefficients(search, best);
     search->pivots[s] = delta;
+    memcpy(search->chosen_z + s * rows->ld, best->z, (size_t)rows->ld * sizeof(double));
     keep_column(search, index, column_of(search, index));
     search->size++;
     search->is_anchor_fresh = 0;
@@ -1017,29 +1069,19 @@ static int add_bounded(Search *search, int64_t index, const Best *best, double *
     return TAKEN;
 }
 
-static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best_indices, double *losses,
+static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, double *losses,
                         double *work) {
     const Rows *rows = search->rows;
-    const int64_t n = rows->n;
-    const int64_t count = n_runners_up + 1;
-    const double margin = MARGIN * search->total;
-    Best best = best_in(search, work);
+    const int64_t n = rows->n, count = n_runners_up + 1;
+    Scored scored = nothing_scored(count);
+    Best taken = best_in(search, work);
     work += BEST_SIZE(search);
     bound_all(search);
-    Scored scored = nothing_scored(count);
-    int64_t indices[MOST_RUNNERS_UP + 1 + FIRST], positions[MOST_RUNNERS_UP + 1];
-    int64_t found = lowest_among(search->bounds, NULL, n, count > FIRST ? count : FIRST, indices);
-    int is_whole = found > 0, result = IN_DOUBT;
     double *bounds = search->bounds;
-    double limit = INFINITY;
-    /* The first few are scored in the order of their bounds, a group at a time. */
-    for (int64_t first = 0; is_whole && first < found; first += GROUP) {
-        if (bounds[indices[first]] > limit) break;
-        const int64_t group = first + GROUP < found ? GROUP : found - first;
-        is_whole = score_group(search, &scored, indices + first, group, &best, work);
-        for (int64_t k = 0; k < group; k++) bounds[indices[first + k]] = INFINITY;
-        limit = limit_of(&scored) + margin;
-    }
+    int64_t indices[MOST_RUNNERS_UP + 1 + FIRST], positions[MOST_RUNNERS_UP + 1];
+    int64_t found = lowest_among(bounds, NULL, n, count > FIRST ? count : FIRST, indices);
+    int is_whole = found > 0, result = IN_DOUBT;
+    double limit = score_in_order(search, &scored, indices, found, INFINITY, work, &is_whole);
     int64_t n_open = 0, n_doubtful = 0;
     for (int64_t i = 0; i < n; i++) {
         if (!(bounds[i] <= limit)) continue;
@@ -1048,51 +1090,33 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best_indi
         search->open[n_open++] = i;
         n_doubtful += bounds[i] + slack_of(search, i) > limit;
     }
-    /* An anchor is a pass over X: it pays where it may rule out so many. */
-    const double for_each = 8.0 + 0.25 * (double)search->size;
-    const int64_t many = (int64_t)((double)n / for_each);
-    if (is_whole && n_doubtful > (many > 16 ? many : 16) && !search->is_anchor_fresh) {
+    const int64_t many = n / ANCHOR_SHARE > 16 ? n / ANCHOR_SHARE : 16;
+    if (is_whole && n_doubtful > many && !search->is_anchor_fresh) {
         forget(&scored);
         return NEEDS_ANCHOR;
     }
     while (is_whole && n_open > 0) {
         /* The lowest of those that are left; then those that the new limit leaves. */
         found = lowest_among(bounds, search->open, n_open, 2 * GROUP, indices);
-        for (int64_t first = 0; is_whole && first < found; first += GROUP) {
-            if (bounds[indices[first]] > limit) break;
-            const int64_t group = first + GROUP < found ? GROUP : found - first;
-            is_whole = score_group(search, &scored, indices + first, group, &best, work);
-            for (int64_t k = 0; k < group; k++) bounds[indices[first + k]] = INFINITY;
-            limit = limit_of(&scored) + margin;
-        }
+        limit = score_in_order(search, &scored, indices, found, limit, work, &is_whole);
         int64_t left = 0;
         for (int64_t k = 0; k < n_open; k++)
             if (bounds[search->open[k]] <= limit) search->open[left++] = search->open[k];
         n_open = left;
     }
     const int64_t wanted = count < scored.count ? count : scored.count;
-    if (is_whole && wanted) {
-        double *kept = malloc((size_t)scored.count * sizeof(double));
-        if (kept != NULL) memcpy(kept, scored.loss, (size_t)scored.count * sizeof(double));
-        if (kept != NULL && best_of(&scored, wanted, positions)) {
-            const int64_t index = scored.index[positions[0]];
-            search->wanted = index;
-            if (kept[positions[0]] > best.loss) { /* a lower index that ties: measure it again */
-                Scored again = nothing_scored(1);
-                best.loss = INFINITY;
-                is_whole = score_group(search, &again, &index, 1, &best, work);
-                forget(&again);
-            }
-            refine_if_small(search, index, &best, work);
-            if (is_whole && is_safe(search, index, best.z, best.delta)) {
-                for (int64_t k = 0; k < count; k++) {
-                    best_indices[k] = k < wanted ? scored.index[positions[k]] : -1;
-                    losses[k] = k < wanted ? kept[positions[k]] : NAN;
-                }
-                result = rows->gram[index] == NULL ? NEEDS_COLUMN : add_bounded(search, index, &best, work);
-            }
+    if (is_whole && wanted && best_of(&scored, wanted, positions)) {
+        const int64_t index = scored.index[positions[0]];
+        for (int64_t k = 0; k < count; k++) {
+            best[k] = k < wanted ? scored.index[positions[k]] : -1;
+            losses[k] = k < wanted ? scored.taken[k] : NAN;
         }
-        free(kept);
+        if (rows->gram[index] == NULL) result = NEEDS_COLUMN;
+        else {
+            take_bounded(search, index, &taken, work);
+            if (is_safe(search, index, taken.z, taken.delta))
+                result = add_bounded(search, index, &taken, work);
+        }
     }
     forget(&scored);
     return result;
@@ -1102,7 +1126,7 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best_indi
 
 static size_t work_size(const Search *search) {
     const Rows *rows = search->rows;
-    return (size_t)((GROUP + 1) * rows->ld + (2 * GROUP + 8) * search->capacity + 8 * rows->t + 64);
+    return (size_t)((GROUP + 2) * rows->ld + (2 * GROUP + 8) * search->capacity + 16 * rows->t + 64);
 }
 
 /* Arrays of the model without features; those of Z, or of bounds, are there already. */
@@ -1150,14 +1174,8 @@ static int add(Search *search, int64_t index) {
         take_kept(search, index, &best, rest);
         result = add_kept(search, index, &best);
     } else {
-        Scored scored = nothing_scored(1);
-        /* A loss that is not finite is not the best: then nothing can be added. */
-        const int is_scored = score_group(search, &scored, &index, 1, &best, rest);
-        forget(&scored);
-        if (is_scored && best.loss < INFINITY) {
-            refine_if_small(search, index, &best, rest);
-            result = add_bounded(search, index, &best, rest);
-        } else result = IN_DOUBT;
+        take_bounded(search, index, &best, rest);
+        result = add_bounded(search, index, &best, rest);
     }
     free(work);
     return result;
