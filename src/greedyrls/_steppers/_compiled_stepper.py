@@ -160,7 +160,7 @@ class CompiledStepper:
         state, module = self._state, self._module
         products = np.empty(self._size + 1)
         module.read(self._search, "products", products)
-        state.features.note(index, products)
+        state.features.note_step(index, products)
         state.barred[index] = np.inf
         module.read(self._search, "sums", self._sums)
         module.read(self._search, "counters", self._counters)
