@@ -46,9 +46,7 @@ def in_loop(name: str) -> Iterator[list[Any]]:
         yield rows
 
 
-def compiled_path(
-    case: Case, loop: str = "kept", **options: Any
-) -> tuple[SelectionPath, Answers]:
+def compiled_path(case: Case, loop: str = "kept", **options: Any) -> tuple[SelectionPath, Answers]:
     """The path, and what the compiled stepper answered each time that it was asked."""
     answers: Answers = []
 
@@ -75,7 +73,7 @@ def n_taken(answers: Answers) -> int:
 
 
 def smallest_d(case: Case, indices: np.ndarray) -> float:
-    """The smallest 1 − h of the rows of positive weight: so many digits are left of their errors."""
+    """The smallest 1 − h of the rows of positive weight: their errors are known that well."""
     weights = np.asarray(case.options.get("sample_weight", np.ones(len(case.X))))
     X = np.asarray(case.X, dtype=float)[weights > 0][:, indices]
     weights = weights[weights > 0]
@@ -127,7 +125,9 @@ def assert_same_path(path: SelectionPath, other: SelectionPath, case: Case) -> N
     )
     for size, (step, twin) in enumerate(zip(path.steps, other.steps, strict=True)):
         assert (step.forced, step.action) == (twin.forced, twin.action)
-        for (index, loss), (expected, of_twin) in zip(step.runners_up, twin.runners_up, strict=True):
+        for (index, loss), (expected, of_twin) in zip(
+            step.runners_up, twin.runners_up, strict=True
+        ):
             lost = lost_digits(case, np.append(path.indices[:size], index))
             assert loss == pytest.approx(of_twin, rel=10.0 * lost, abs=1e-12 * scale)
             assert index == expected or lost > 1e-10
@@ -186,7 +186,9 @@ def ordered(X: np.ndarray, order: str) -> np.ndarray:
 def _related(draw: st.DrawFn, rng: np.random.Generator, X: np.ndarray) -> None:
     """Let some columns tie with others, be spanned by them, or not vary."""
     n = X.shape[1]
-    for relation in draw(st.lists(st.sampled_from(["equal", "opposite", "sum", "flat"]), max_size=3)):
+    for relation in draw(
+        st.lists(st.sampled_from(["equal", "opposite", "sum", "flat"]), max_size=3)
+    ):
         a, b, c = rng.integers(n, size=3)
         if relation == "equal":
             X[:, a] = X[:, b]
