@@ -141,6 +141,19 @@ def test_many_rows_and_candidates(loop: str, n_targets: int, tune: Tune) -> None
     assert_same_path(path, numpy_path(case, n_runners_up=5), case)
 
 
+@pytest.mark.parametrize("loop", ["packed", "gathered"])
+@pytest.mark.parametrize("n_targets", [1, 2])
+def test_bounds_by_the_spread_over_rows(loop: str, n_targets: int) -> None:
+    """From thousands of rows on, bounds use how much leverages grow; some rows are outliers."""
+    rng = np.random.default_rng(8)
+    X = rng.standard_t(3, (4301, 90))
+    Y = X[:, :30] @ rng.standard_normal((30, n_targets)) + rng.standard_t(2, (4301, n_targets))
+    case = Case(X, Y, 20, {"alpha": 1.0})
+    path, answers = compiled_path(case, loop, n_runners_up=4)
+    assert n_taken(answers) == 20
+    assert_same_path(path, numpy_path(case, n_runners_up=4, search="exhaustive"), case)
+
+
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("order", ORDERS)
