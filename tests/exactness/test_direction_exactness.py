@@ -305,7 +305,9 @@ def test_backward_stays_exact_over_many_removals(
     state = BackwardState(problem, plan.loss, plan.folds, alpha)
     checked = 0
     while state.size > 2:
-        state.remove((state.choose((), 0).feature,))
+        choice = choose_removal(state)
+        assert choice is not None
+        state.remove((choice.feature,))
         if state.size % 17 == 0 and (plan.folds is None) * state.size < 0.9 * m:
             fresh, _ = plan.search(plan.data(problem), alpha, state.size)
             fresh.move_to(sorted(state.selected))

@@ -61,7 +61,8 @@ def choose_removal(
     order = np.argsort(bounds, kind="stable")
     losses, tolerances = np.full(len(free), np.inf), np.zeros(len(free))
     wanted = min(n_runners_up + 1, len(free))
-    first, width, limit = 0, max(wanted, _FIRST_WIDTH), below
+    width = max(wanted, _FIRST_WIDTH) if bounds.max() > -np.inf else len(free)
+    first, limit = 0, below
     while first < len(order):
         chunk = order[first : first + width]
         chunk = chunk[~(bounds[chunk] > limit)]
