@@ -47,7 +47,7 @@ from ._many_folds import ManyFoldLoss as ManyFoldLoss
 from ._many_folds import ManyFoldState as ManyFoldState
 from ._many_folds import suits_many_folds as suits_many_folds
 from ._removals import choose_removal as choose_removal
-from ._set_moves import MARGIN as MARGIN
 from ._shared_gram import share_columns as share_columns
 from ._state import DRIFT_BOUND as DRIFT_BOUND
+from ._state import MARGIN as MARGIN
 from ._state import SelectionState as SelectionState

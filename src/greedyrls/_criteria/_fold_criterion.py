@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import LOSS_ROUNDING, PREDICTION_ELEMENTS, TIE, TRUSTED_LOSS, Float, ask
+from .._base import LOSS_ROUNDING, PREDICTION_ELEMENTS, TRUSTED_LOSS, Float, ask
 from .._problem import breaks_ties, make_loss, stratum_factors
 from .._rows import (
     Candidates,
@@ -41,7 +41,7 @@ class FoldLoss:
             losses, tolerances = self._squared(state, judge, candidates, n_runners_up)
         else:
             losses = row_losses(state, candidates)
-            tolerances = TIE * np.abs(losses) + LOSS_ROUNDING * state.initial_loss
+            tolerances = state.tolerances(losses)
         second = None
         if breaks_ties(state.criterion_loss):
             second = partial(_squared_row_losses, state, candidates)
@@ -56,9 +56,9 @@ class FoldLoss:
         state: FoldState, judge: Judge, candidates: NDArray[np.intp], n_runners_up: int
     ) -> tuple[Float, Float]:
         """Return mean losses, the smallest ones from the rows, and tolerances of ties."""
-        weight = state.total_test_weight * state.problem.n_targets
+        weight = state.loss_weight
         if state.steps is None:
-            by_target: Float = state.space.candidate_losses(candidates).sum(axis=0)  # (t × c)
+            by_target: Float = state.features.candidate_losses(candidates).sum(axis=0)  # (t × c)
         else:
             by_target = state.steps.report.losses[:, candidates]
         np.maximum(by_target, 0.0, out=by_target)
@@ -78,23 +78,23 @@ class FoldLoss:
 
 def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     """Return held-out losses of candidates, (c), in one pass over the held-out rows."""
-    state.exact_evaluations += len(candidates)
+    state.samples.exact_evaluations += len(candidates)
     if state.steps is not None:
         state.steps.settle()
-    models = state.space.candidates(candidates)
+    models = state.features.candidates(candidates)
     if 2 * len(models.indices) > state.problem.n_features:  # single columns are not counted
-        state.rows.passes += 1
+        state.samples.passes += 1
     loss = state.criterion_loss
     if state.problem.X.location.on_device:
-        squares = state.rows.total(ask(squared_losses, models)).values
+        squares = state.samples.total(ask(squared_losses, models)).values
         means: Float = squares.sum(axis=0) / state.total_test_weight
         return means
     if loss.is_additive:
-        sums = state.rows.total(ask(fold_candidate_losses, loss, state.factors, models)).values
+        sums = state.samples.total(ask(fold_candidate_losses, loss, state.factors, models)).values
         values: Float = state.shares @ sums
         return values
     state.problem.X.fetch(models.indices.tolist())
-    (block,) = state.rows.blocks
+    (block,) = state.samples.blocks
     total = np.zeros(len(candidates))
     for number, split in enumerate(block.splits):
         total += state.shares[number] * _as_a_whole(state, block, split, models, number)
@@ -105,11 +105,12 @@ def _squared_row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float
     """Return squared losses of candidates, (c), to break ties of the criterion's loss."""
     if state.steps is not None:
         state.steps.settle()
-    state.rows.passes += 1
-    squared, models = make_loss("squared"), state.space.candidates(candidates)
-    factors = stratum_factors(state.rows.total(ask(fold_stratum_weights, squared)).values)
+    state.samples.passes += 1
+    squared, models = make_loss("squared"), state.features.candidates(candidates)
+    factors = stratum_factors(state.samples.total(ask(fold_stratum_weights, squared)).values)
     values: Float = (
-        state.shares @ state.rows.total(ask(fold_candidate_losses, squared, factors, models)).values
+        state.shares
+        @ state.samples.total(ask(fold_candidate_losses, squared, factors, models)).values
     )
     return values
 

@@ -7,14 +7,13 @@ O(m·n·|S|), and never keeps more of them than a tile.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import LOSS_ROUNDING, PREDICTION_ELEMENTS, TIE, Float, ask
+from .._base import PREDICTION_ELEMENTS, Float, ask
 from .._features import Pivot, Ranking
 from .._problem import Loss, breaks_ties, make_loss, stratum_factors
 from .._rows import (
@@ -37,7 +36,7 @@ from ._curves import LossMoments, model_moments
 from ._group_loss import group_losses, rows_that_count
 from ._loo_data import LooData
 from ._samples import SampleSpace
-from ._set_moves import Held
+from ._search_state import Held
 from ._state import SelectionState, pivot_of
 
 # Bytes that the kept z of all candidates may take, where X is smaller.
@@ -55,8 +54,7 @@ class LossState(SelectionState):
     """The state of a leave-one-out search whose loss is not the squared one."""
 
     def __init__(self, data: LooData, alpha: float, loss: Loss, capacity: int) -> None:
-        super().__init__(data, alpha, capacity)
-        self.criterion_loss = loss
+        super().__init__(data, alpha, capacity, loss)
         # Shares of the rows are weights times these; None if each is 1/m, so that sums are counts.
         self.factors: Float | None = None
         if loss.is_additive and (data.problem.is_weighted or loss.name == "balanced_zero_one"):
@@ -228,19 +226,10 @@ class LossState(SelectionState):
             for kept in self._kept:
                 kept.follow(index, slopes)
 
-    def tie(self, loss: float) -> float:
-        """Return the difference up to which another loss ties with this one."""
-        return TIE * abs(loss) + LOSS_ROUNDING * self.initial_loss
-
-    def move_to(self, features: Sequence[int], held: Held | None = None) -> None:
-        """Move to any set of features."""
-        super().move_to(features, held)
+    def _place(self, order: list[int], columns: Float, inverse: Float, held: Held | None) -> None:
+        super()._place(order, columns, inverse, held)
         self._remembered = None
         self._kept, self._kept_steps = [], 0
-
-    def removal_bounds(self) -> Float:
-        """Nothing is known without a look at the rows."""
-        return np.full(len(self.layout.entries(self.selected)), -np.inf)
 
     def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
         """Exact losses without some of the chosen features, and the tolerances of ties."""
@@ -254,7 +243,7 @@ class LossState(SelectionState):
             Y, weights, used = rows_that_count(self.problem)
             parts = self.samples.each(partial(removal_predictions, removals=removals))
             losses = loss.values(Y, np.concatenate(parts, axis=2)[:, :, used], weights)
-        return losses, TIE * np.abs(losses) + LOSS_ROUNDING * self.initial_loss
+        return losses, self.tolerances(losses)
 
 
 def _row_losses(
@@ -308,7 +297,7 @@ class LeaveOneOutLoss:
         check_candidates(state.is_spanned)
         candidates: NDArray[np.intp] = state.candidates
         losses = state.losses()[candidates]
-        tolerances = TIE * np.abs(losses) + LOSS_ROUNDING * state.initial_loss
+        tolerances = state.tolerances(losses)
         second = None
         if breaks_ties(state.criterion_loss):
             second = partial(state.squared_losses, candidates)

@@ -19,7 +19,7 @@ from .._base import Float, ask
 from .._features import Pivot, Ranking
 from .._problem import Folds, Problem
 from .._rows import RowBlock, candidate_residuals, leftover_tile
-from ._choice import Choice, choose_among, tie_tolerances
+from ._choice import Choice, choose_among, fold_error, tie_tolerances
 from ._fold_inverses import FoldInverses, Rows
 from ._loo_data import LooData
 from ._state import SelectionState
@@ -120,9 +120,7 @@ class ManyFoldState(SelectionState):
     @property
     def standard_error(self) -> float:
         """Standard error of the loss as a mean over folds."""
-        shares = self.data.fold_shares
-        squares = float(np.square(shares * (self.fold_losses - self.loss)).sum())
-        return math.sqrt(squares * len(shares) / (len(shares) - 1))
+        return fold_error(self.data.fold_shares, self.fold_losses)
 
     def _move(self, index: int, beta: Float, pivot: Pivot, along: Float | None) -> None:
         z = np.concatenate(self.samples.pieces(index, beta[:, None]))

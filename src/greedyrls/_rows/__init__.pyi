@@ -16,7 +16,6 @@ from ._block_set import BlockSet as BlockSet
 from ._blocks import RowBlock as RowBlock
 from ._fold_answers import Candidates as Candidates
 from ._fold_answers import SetSums as SetSums
-from ._fold_at_set import FoldRemovals as FoldRemovals
 from ._fold_at_set import energy as energy
 from ._fold_at_set import fold_at_set as fold_at_set
 from ._fold_at_set import fold_removal_losses as fold_removal_losses

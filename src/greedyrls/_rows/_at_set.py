@@ -24,17 +24,20 @@ from ._row_losses import loss_shares
 
 
 class Removals(NamedTuple):
-    """Chosen features that may be removed: z = X_S β, δ and ρ given the others of S."""
+    """Chosen features that may be removed: z = X_S β, δ and ρ given the others of S.
 
-    beta: Float  # (|S| × c) A_SS⁻¹ e_s / (A_SS⁻¹)_ss
-    delta: Float  # (c) 1 / (A_SS⁻¹)_ss
-    rho: Float  # (t × c) the coefficients w_s
+    With splits, arrays have a leading axis for the models of all of them.
+    """
+
+    beta: Float  # (… × |S| × c) A_SS⁻¹ e_s / (A_SS⁻¹)_ss
+    delta: Float  # (… × c) 1 / (A_SS⁻¹)_ss
+    rho: Float  # (… × t × c) the coefficients w_s
     starts: NDArray[np.intp] | None = None  # where groups of orthogonal columns begin, if there are
 
     @property
     def n_removals(self) -> int:
         """The number of removals."""
-        return len(self.delta) if self.starts is None else len(self.starts)
+        return self.delta.shape[-1] if self.starts is None else len(self.starts)
 
 
 class FactorSums(NamedTuple):

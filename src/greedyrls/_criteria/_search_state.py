@@ -1,0 +1,282 @@
+"""What searches share, whatever their rows are: candidates, Gram columns, moves, removals, ties."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import REFINED_PIVOT, Float, Handle, numbers_on, put, take, to_host, true_indices
+from .._features import FeatureSpace, FoldSpace, GramColumns, Ranking
+from .._problem import Loss, Problem, layout_of
+from .._rows import BlockSet, Removals
+from ..path import Moments
+from ._choice import NumericalLimit, mean_tolerances
+from ._entries import bar_spanned, chosen_groups, open_candidates
+from ._samples import StartSums
+
+# Gram columns fetched at a time where features come and go.
+_BATCH = 32
+
+
+class SearchData:
+    """The sums and Gram columns that searches on the same rows share for any penalty."""
+
+    samples: BlockSet[Any]
+    start: StartSums  # over all rows
+    gram: GramColumns
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.layout = layout_of(problem)
+
+    @property
+    def passes(self) -> int:
+        """The number of passes over the data so far."""
+        return self.samples.passes
+
+    def _prefetched(
+        self, fetch: Callable[[Sequence[int]], Float], waiting: int, is_retained: bool
+    ) -> GramColumns:
+        """Return Gram columns of which at most `waiting` are kept ahead of their use.
+
+        If X is in a file, their number is their share of the memory.
+        """
+        X = self.problem.X
+        waiting = waiting if X.memory is None else X.memory.gram_columns
+        gram = GramColumns(fetch, waiting, is_retained, X.location.on_device)
+        if X.memory is not None:
+            gram.widen(lambda: X.share_of_waiting)
+        return gram
+
+
+class Held(NamedTuple):
+    """A set of features to which a search will return."""
+
+    selected: tuple[int, ...]
+    blocks: tuple[Handle, ...]
+    removals: Removals  # of all its features
+
+    def removal_to(self, order: Sequence[int]) -> Removals:
+        """The removal that leads to a set of one less, in the same order."""
+        (place,) = (place for place, index in enumerate(self.selected) if index not in set(order))
+        beta, delta, rho, _ = self.removals
+        return Removals(beta[:, [place]], delta[[place]], rho[:, [place]])
+
+
+class SearchState(ABC):
+    """The models of a search, and the candidates that are left.
+
+    A Gram column is X'x_b of a chosen feature (n), or several of them (parts × n) where splits have
+    sums of their own; the last is that of all rows.
+    """
+
+    data: SearchData
+    features: FeatureSpace | FoldSpace
+    target_energy: Float  # (t) sums of squares of the empty model
+    loss_weight: float  # by which sums of squares over rows and targets are divided
+    initial_loss: float  # of the empty model
+    _parts: tuple[int, ...] = ()  # of a Gram column, if there are several
+    _training: Any = ...  # which of them are those of the training rows
+
+    def __init__(self, data: SearchData, samples: BlockSet[Any], loss: Loss) -> None:
+        self.data = data
+        self.problem = problem = data.problem
+        self.layout = data.layout
+        self.start = data.start
+        self.gram = data.gram
+        self.samples = samples
+        self.criterion_loss = loss
+        # −inf for candidates, +inf for features that are chosen or excluded: a floor of bounds.
+        self.barred = samples.feature_location.full(problem.n_features, -np.inf)
+        put(self.barred, np.array(problem.excluded, dtype=np.intp), np.inf)
+        put(self.barred, self.layout.others, np.inf)
+        self.is_spanned = False  # whether nothing is left of any candidate
+        self.rebuilds = 0
+        self._passes_before = data.passes
+        # Gram columns of chosen features, where the search may move to any set of them.
+        self._columns: dict[int, Float] | None = None
+
+    @property
+    def passes(self) -> int:
+        """The number of passes over the data; the first search counts the pass all start from."""
+        return self.samples.passes + self.data.passes - self._passes_before
+
+    @property
+    def exact_evaluations(self) -> int:
+        """The number of times a candidate's loss was computed on the rows."""
+        return self.samples.exact_evaluations
+
+    @property
+    def selected(self) -> list[int]:
+        """The chosen features in the order of choice."""
+        return self.features.selected
+
+    @property
+    def size(self) -> int:
+        """The number of chosen features."""
+        return self.features.size
+
+    @property
+    def candidates(self) -> NDArray[np.intp]:
+        """The features that may be added."""
+        return true_indices(self.barred < 0.0)
+
+    def bar_spanned(self) -> None:
+        """Features that the chosen ones span are no candidates from now on."""
+        spanned = self.features.penalty.spanned(self.features.delta, self.features.scale)
+        self.is_spanned = bar_spanned(self, spanned)
+
+    def mean_loss(self, total: float) -> float:
+        """Convert the loss of a choice to the units of `loss`; most choices have means already."""
+        return total
+
+    def tolerances(self, losses: Float) -> Float:
+        """Return how far above each mean loss (c) another one counts as equal."""
+        is_squared = self.criterion_loss.name == "squared"
+        energy = float(self.target_energy.sum())
+        scale = energy / self.loss_weight if is_squared else self.initial_loss
+        return mean_tolerances(losses, scale, is_squared)
+
+    def tie(self, loss: float) -> float:
+        """Return the difference up to which another loss ties with this one."""
+        return float(self.tolerances(np.array(loss)))
+
+    @abstractmethod
+    def _centred(self, index: int, values: Float) -> Float:
+        """Return the Gram column of a feature from the sums that were fetched; may overwrite."""
+
+    def _column(self, index: int, ranking: Ranking, remaining: int) -> Float:
+        """Return the Gram column of a feature to add; `ranking` names the likely next ones."""
+        if self._columns is not None and index in self._columns:  # it was chosen before
+            return self._columns[index].copy()
+        column = self._centred(index, self.gram.take(index, ranking, remaining))
+        if self._columns is not None:
+            self._columns[index] = column.copy()
+        return column
+
+    def keep_columns(self, features: Sequence[int] = ()) -> None:
+        """Keep the Gram columns of chosen features, and of `features`, for `move_to`."""
+        self._gram_columns([*self.selected, *features])
+        self.gram.expect(_BATCH)
+
+    def _gram_columns(self, order: list[int]) -> Float:
+        """Return columns (… × |S| × n), in one pass for features that were never chosen."""
+        if self._columns is None:
+            self._columns = {}
+        missing = [index for index in order if index not in self._columns]
+        if missing:
+            for index, values in zip(missing, self.gram.columns(missing), strict=True):
+                self._columns[index] = self._centred(index, values)
+        columns = np.empty((*self._parts, len(order), self.problem.n_features))
+        for position, index in enumerate(order):
+            columns[..., position, :] = self._columns[index]
+        return columns
+
+    def held(self) -> Held | None:
+        """The set as it is, if it makes moves to sets that have one feature less faster."""
+        return None
+
+    def move_to(self, features: Sequence[int], held: Held | None = None) -> None:
+        """Move to any set of features, without the accumulated rounding of earlier steps.
+
+        From a held set, minus one feature, this takes a fraction of the time.
+        """
+        order = list(features)
+        columns = self._gram_columns(order)
+        try:
+            inverse = self._factor(order, columns)
+        except np.linalg.LinAlgError as error:
+            raise NumericalLimit("the chosen features are dependent up to rounding") from error
+        self._place(order, columns, inverse, held)
+        open_candidates(self)
+        self._measure()
+
+    def _factor(self, order: list[int], columns: Float) -> Float:
+        """Return L⁻¹ of A on features, (… × |S| × |S|).
+
+        If a feature is nearly spanned by those before it, q from products of columns has lost twice
+        as many digits; q'q computed on the rows corrects it.
+        """
+        square = self.features.penalty.square(len(order))
+        gram = columns[self._training][..., order]
+        A = 0.5 * (gram + gram.mT) + square
+        factor = np.linalg.cholesky(A)
+        inverse: Float = np.tril(np.linalg.inv(factor))
+        pivots, whole = (np.diagonal(matrix, axis1=-2, axis2=-1) for matrix in (factor, A))
+        lost = (np.square(pivots) < REFINED_PIVOT * whole).any(axis=-1)
+        for split in map(tuple, np.argwhere(lost).tolist()):
+            first = inverse[split]
+            products = self._factor_sums(order, first, *split) + first @ square @ first.T
+            inverse[split] = np.tril(np.linalg.inv(np.linalg.cholesky(products))) @ first
+        return inverse
+
+    @abstractmethod
+    def _factor_sums(self, order: list[int], inverse: Float, split: int = 0) -> Float:
+        """Return Σ q q' of features over the training rows, q = L⁻¹ x, (|S| × |S|)."""
+
+    @abstractmethod
+    def _place(self, order: list[int], columns: Float, inverse: Float, held: Held | None) -> None:
+        """Move features and rows to a set, given its Gram columns and L⁻¹."""
+
+    @abstractmethod
+    def _measure(self) -> None:
+        """Update what is known of the current models from their rows."""
+
+    def removal_bounds(self) -> Float:
+        """Return lower bounds of the losses without each chosen feature or group, (|S|).
+
+        They are −inf where nothing is known without a look at the rows.
+        """
+        if not self.layout.is_single or self.criterion_loss.name != "squared":
+            return np.full(len(self.layout.entries(self.selected)), -np.inf)
+        return self._least_without()
+
+    @abstractmethod
+    def _least_without(self) -> Float:
+        """Return bounds of squared losses, minus a margin for rounding, (|S|)."""
+
+    @abstractmethod
+    def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
+        """Exact losses without some of the chosen features, and the tolerances of ties."""
+
+    def _removals(self, positions: NDArray[np.intp]) -> Removals:
+        """Some of the chosen features, or groups, as the others leave them."""
+        self.samples.exact_evaluations += len(positions)
+        model = self.features.model
+        if self.layout.is_single:
+            return Removals(*model.removals(positions))
+        return Removals(*model.group_removals(chosen_groups(self, positions)))
+
+    @property
+    @abstractmethod
+    def _chosen_gram(self) -> Float:
+        """X_S'X_S of the chosen features over all rows, minus means."""
+
+    def moments(self) -> Moments:
+        """Return the moments of the chosen features and the targets over all rows.
+
+        Where the search may move to any set, these are all features that were ever chosen.
+        """
+        start, chosen = self.start, self.selected
+        if self._columns is None:
+            gram = self._chosen_gram.copy()
+        else:
+            chosen = list(self._columns)
+            columns = self._gram_columns(chosen)
+            gram = (columns[-1] if self._parts else columns)[:, chosen]
+            gram = 0.5 * (gram + gram.T)
+            gram[np.diag_indices(len(chosen))] = start.diagonal[chosen]
+        where = numbers_on(self.samples.feature_location, np.array(chosen, dtype=np.intp))
+        correlation, means = to_host(take(start.correlation, where), take(start.means, where))
+        return Moments(
+            tuple(chosen),
+            gram,
+            correlation.T.copy(),
+            means,
+            start.target_means.copy(),
+            self.features.penalty.matrix(),
+        )
