@@ -7,73 +7,48 @@ rows at a time.
 
 from __future__ import annotations
 
-import math
-from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import LOSS_ROUNDING, PREDICTION_ELEMENTS, TRUSTED_LOSS, Float, ask
-from .._problem import breaks_ties, make_loss, stratum_factors
+from .._problem import make_loss, stratum_factors
 from .._rows import (
     Candidates,
     FoldBlock,
     HeldOutRows,
     fold_candidate_losses,
     fold_stratum_weights,
-    squared_losses,
 )
-from ._choice import Choice, Judge, check_candidates, choose_among, tie_tolerances
-from ._fold_state import FoldState
+from .._rows import (
+    squared_losses as squares_on_device,
+)
+from ._choice import Judge, tie_tolerances
+from ._every_candidate import may_be_best
+
+if TYPE_CHECKING:
+    from ._fold_state import FoldState
 
 
-class FoldLoss:
-    """The criterion that minimises the held-out loss of the state."""
-
-    def choose(
-        self, state: FoldState, n_runners_up: int, remaining: int, by_cost: bool = True
-    ) -> Choice:
-        """Score all candidates; the best, with its runners-up."""
-        check_candidates(state.is_spanned)
-        candidates = state.candidates
-        judge = Judge(state.layout.costs if by_cost else None, state.loss)
-        if state.criterion_loss.name == "squared":
-            losses, tolerances = self._squared(state, judge, candidates, n_runners_up)
-        else:
-            losses = row_losses(state, candidates)
-            tolerances = state.tolerances(losses)
-        second = None
-        if breaks_ties(state.criterion_loss):
-            second = partial(_squared_row_losses, state, candidates)
-        return choose_among(candidates, losses, tolerances, n_runners_up, second, judge)
-
-    def least(self, state: FoldState) -> float:
-        """Return −inf: no bound is available before the losses are computed."""
-        return -math.inf
-
-    @staticmethod
-    def _squared(
-        state: FoldState, judge: Judge, candidates: NDArray[np.intp], n_runners_up: int
-    ) -> tuple[Float, Float]:
-        """Return mean losses, the smallest ones from the rows, and tolerances of ties."""
-        weight = state.loss_weight
-        if state.steps is None:
-            by_target: Float = state.features.candidate_losses(candidates).sum(axis=0)  # (t × c)
-        else:
-            by_target = state.steps.report.losses[:, candidates]
-        np.maximum(by_target, 0.0, out=by_target)
-        losses = by_target.sum(axis=0) / weight
-        tolerances = tie_tolerances(by_target, state.target_energy) / weight
-        rounding = LOSS_ROUNDING * state.initial_loss
-        count = min(n_runners_up, len(losses) - 1)
-        if rounding > TRUSTED_LOSS * float(np.partition(losses, count)[count]):
-            # Where losses have become so small that rounding is more than a tie, rows decide.
-            limits = judge.limits(candidates, losses, tolerances + rounding, count + 1)
-            if isinstance(limits, np.ndarray):
-                limits = limits[candidates]
-            (near,) = (losses <= limits + 2.0 * rounding).nonzero()
-            losses[near] = row_losses(state, candidates[near])
-        return losses, tolerances
+def squared_losses(
+    state: FoldState, candidates: NDArray[np.intp], judge: Judge, count: int
+) -> tuple[Float, Float]:
+    """Return mean losses, those of the best `count` from the rows, and tolerances of ties."""
+    weight = state.loss_weight
+    if state.steps is None:
+        by_target: Float = state.features.candidate_losses(candidates).sum(axis=0)  # (t × c)
+    else:
+        by_target = state.steps.report.losses[:, candidates]
+    np.maximum(by_target, 0.0, out=by_target)
+    losses = by_target.sum(axis=0) / weight
+    tolerances = tie_tolerances(by_target, state.target_energy) / weight
+    rounding = LOSS_ROUNDING * state.initial_loss
+    if rounding > TRUSTED_LOSS * float(np.partition(losses, count - 1)[count - 1]):
+        # Where losses have become so small that rounding is more than a tie, rows decide.
+        near = may_be_best(judge, candidates, losses, tolerances, count, rounding)
+        losses[near] = row_losses(state, candidates[near])
+    return losses, tolerances
 
 
 def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
@@ -86,7 +61,7 @@ def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
         state.samples.passes += 1
     loss = state.criterion_loss
     if state.problem.X.location.on_device:
-        squares = state.samples.total(ask(squared_losses, models)).values
+        squares = state.samples.total(ask(squares_on_device, models)).values
         means: Float = squares.sum(axis=0) / state.total_test_weight
         return means
     if loss.is_additive:
@@ -101,7 +76,7 @@ def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     return total
 
 
-def _squared_row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
+def squared_row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     """Return squared losses of candidates, (c), to break ties of the criterion's loss."""
     if state.steps is not None:
         state.steps.settle()

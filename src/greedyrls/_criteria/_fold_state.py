@@ -29,11 +29,12 @@ from .._rows import (
     step_sums,
     training_products,
 )
-from ._choice import fold_error
+from ._choice import Judge
+from ._fold_criterion import row_losses, squared_losses, squared_row_losses
 from ._fold_refinement import careful_coefficients
 from ._fold_steps import FoldSteps, location_of_steps, supports_steps
 from ._samples import StartSums
-from ._search_state import Held, SearchData, SearchState
+from ._search_state import FoldMeans, Held, SearchData, SearchState
 
 # Bytes that held-out columns of chosen features may take, however small X is.
 _KEPT_BYTES = 1 << 24
@@ -93,7 +94,7 @@ def _rows_of(problem: Problem, folds: Folds | RemoteFolds) -> FoldRows:
     return FoldRows(problem, blocks, [True] * count, is_partition, remote.executor)
 
 
-class FoldState(SearchState):
+class FoldState(FoldMeans, SearchState):
     """The state of a search by folds, with a model for each split."""
 
     data: FoldData
@@ -155,16 +156,6 @@ class FoldState(SearchState):
             return values
         (block,) = self.samples.blocks  # a loss of all rows together needs them here
         return np.array([_split_loss(loss, split) for split in block.splits])
-
-    @property
-    def loss(self) -> float:
-        """Held-out loss of the current model: a mean over the splits, by their weight."""
-        return float(self.shares @ self.fold_losses)
-
-    @property
-    def standard_error(self) -> float:
-        """Standard error of the loss as a mean over splits; NaN for a single split."""
-        return fold_error(self.shares, self.fold_losses)
 
     def measure(self, index: int) -> None:
         """Return None: a step by folds needs no measurement in advance."""
@@ -234,6 +225,19 @@ class FoldState(SearchState):
             question = partial(removal_values, loss=loss, removals=removals)
         losses = self.shares @ self.samples.total(question).values
         return losses, self.tolerances(losses)
+
+    def candidate_losses(
+        self, candidates: NDArray[np.intp], judge: Judge, count: int
+    ) -> tuple[Float, Float]:
+        """Return mean losses with each candidate added, and tolerances of ties."""
+        if self.criterion_loss.name == "squared":
+            return squared_losses(self, candidates, judge, count)
+        losses = row_losses(self, candidates)
+        return losses, self.tolerances(losses)
+
+    def squared_losses(self, candidates: NDArray[np.intp]) -> Float:
+        """Return squared losses of candidates, (c), to break ties of the criterion's loss."""
+        return squared_row_losses(self, candidates)
 
     @property
     def _chosen_gram(self) -> Float:

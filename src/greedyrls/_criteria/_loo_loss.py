@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._base import PREDICTION_ELEMENTS, Float, ask
 from .._features import Pivot, Ranking
-from .._problem import Loss, breaks_ties, make_loss, stratum_factors
+from .._problem import Loss, make_loss, stratum_factors
 from .._rows import (
     CandidateLosses,
     ColumnShapes,
@@ -31,7 +31,7 @@ from .._rows import (
     removal_predictions,
     stratum_weights,
 )
-from ._choice import Choice, Judge, check_candidates, choose_among
+from ._choice import Judge
 from ._curves import LossMoments, model_moments
 from ._group_loss import group_losses, rows_that_count
 from ._loo_data import LooData
@@ -116,18 +116,22 @@ class LossState(SelectionState):
         reach[self.barred > 0.0] = 0.0
         return reach
 
-    def losses(self) -> Float:
-        """Return exact losses of all candidates, (n); undefined for other features."""
-        candidates = self.candidates
+    def candidate_losses(
+        self, candidates: NDArray[np.intp], judge: Judge, count: int
+    ) -> tuple[Float, Float]:
+        """Return mean losses with each candidate added, and tolerances of ties."""
+        losses = self.losses(candidates)
+        return losses, self.tolerances(losses)
+
+    def losses(self, candidates: NDArray[np.intp]) -> Float:
+        """Return exact losses of candidates, (c)."""
         self.samples.passes += 1
         self.samples.exact_evaluations += len(candidates)
         if not self.layout.is_single:
-            values = np.full(self.problem.n_features, np.nan)
-            values[candidates] = group_losses(self, candidates, self.criterion_loss, self.factors)
-            return values
+            return group_losses(self, candidates, self.criterion_loss, self.factors)
         rho = self.features.tau / self.features.delta
         if self.criterion_loss.is_additive:
-            return self._sums(rho)
+            return self._sums(rho)[candidates]
         return _values(self, candidates, rho)
 
     def _sums(self, rho: Float) -> Float:
@@ -266,11 +270,12 @@ def _row_losses(
 
 
 def _values(state: LossState, candidates: NDArray[np.intp], rho: Float) -> Float:
-    """Return a loss that needs all rows together, (n), a chunk of candidates at a time."""
+    """Return a loss that needs all rows together, (c), a chunk of candidates at a time."""
     features = state.features
-    values = np.full(state.problem.n_features, np.nan)
+    values = np.empty(len(candidates))
     state.problem.X.fetch(candidates.tolist())
     Y, weights, used = rows_that_count(state.problem)
+    loss = state.criterion_loss
     width = max(1, PREDICTION_ELEMENTS // (len(rho) * state.problem.n_samples))
     for first in range(0, len(candidates), width):
         chunk = candidates[first : first + width]
@@ -278,32 +283,10 @@ def _values(state: LossState, candidates: NDArray[np.intp], rho: Float) -> Float
         question = ask(candidate_predictions, chunk, beta, delta, rho[:, chunk])
         parts = state.samples.each(question)
         predictions = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
-        values[chunk] = state.criterion_loss.values(Y, predictions[:, :, used], weights)
+        values[first : first + width] = loss.values(Y, predictions[:, :, used], weights)
     return values
 
 
 def _factors(samples: SampleSpace, loss: Loss) -> Float:
     """Return factors by which weights are multiplied to give shares of rows in a loss."""
     return stratum_factors(samples.total(ask(stratum_weights, loss)).values)
-
-
-class LeaveOneOutLoss:
-    """The criterion that minimises the exact leave-one-out loss, scoring every candidate."""
-
-    def choose(
-        self, state: LossState, n_runners_up: int, remaining: int, by_cost: bool = True
-    ) -> Choice:
-        """The best candidate with its runners-up."""
-        check_candidates(state.is_spanned)
-        candidates: NDArray[np.intp] = state.candidates
-        losses = state.losses()[candidates]
-        tolerances = state.tolerances(losses)
-        second = None
-        if breaks_ties(state.criterion_loss):
-            second = partial(state.squared_losses, candidates)
-        judge = Judge(state.layout.costs if by_cost else None, state.loss)
-        return choose_among(candidates, losses, tolerances, n_runners_up, second, judge)
-
-    def least(self, state: LossState) -> float:
-        """Return −inf: no bound is available before the losses are computed."""
-        return -math.inf

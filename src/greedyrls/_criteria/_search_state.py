@@ -14,7 +14,7 @@ from .._features import FeatureSpace, FoldSpace, GramColumns, Ranking
 from .._problem import Loss, Problem, layout_of
 from .._rows import BlockSet, Removals
 from ..path import Moments
-from ._choice import NumericalLimit, mean_tolerances
+from ._choice import NumericalLimit, fold_error, mean_tolerances
 from ._entries import bar_spanned, chosen_groups, open_candidates
 from ._samples import StartSums
 
@@ -129,10 +129,6 @@ class SearchState(ABC):
         """Features that the chosen ones span are no candidates from now on."""
         spanned = self.features.penalty.spanned(self.features.delta, self.features.scale)
         self.is_spanned = bar_spanned(self, spanned)
-
-    def mean_loss(self, total: float) -> float:
-        """Convert the loss of a choice to the units of `loss`; most choices have means already."""
-        return total
 
     def tolerances(self, losses: Float) -> Float:
         """Return how far above each mean loss (c) another one counts as equal."""
@@ -280,3 +276,24 @@ class SearchState(ABC):
             start.target_means.copy(),
             self.features.penalty.matrix(),
         )
+
+
+class FoldMeans:
+    """Losses of a state by folds: means over folds, by their weight."""
+
+    shares: Float  # (K) the weight of each split in the loss
+    fold_losses: Float  # (K)
+
+    @property
+    def loss(self) -> float:
+        """Held-out loss of the current model."""
+        return float(self.shares @ self.fold_losses)
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the loss as a mean over splits; NaN for a single split."""
+        return fold_error(self.shares, self.fold_losses)
+
+    def mean_loss(self, total: float) -> float:
+        """Return the loss unchanged: choices have means already."""
+        return total

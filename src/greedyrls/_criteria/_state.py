@@ -60,6 +60,12 @@ class SelectionState(SearchState):
     data: LooData
     features: FeatureSpace
     samples: SampleSpace
+    fold_losses: Float | None = None  # leave-one-out has no splits
+
+    @property
+    def _largest_d(self) -> float:
+        """The largest d of the empty model, which no d exceeds."""
+        return self.data.statistics.largest_d
 
     def __init__(
         self, data: LooData, alpha: float, capacity: int, loss: Loss | None = None
@@ -92,11 +98,6 @@ class SelectionState(SearchState):
     def standard_error(self) -> float:
         """Standard error of the loss as a weighted mean over samples."""
         return self.data.loss_and_error(self.statistics)[1]
-
-    @property
-    def fold_losses(self) -> Float | None:
-        """None, since leave-one-out has no splits."""
-        return None
 
     def measure(self, index: int) -> Pivot:
         """Measure one candidate in the data."""
@@ -205,10 +206,8 @@ class SelectionState(SearchState):
             self.samples.move_to(held.blocks, question)
 
     def _least_without(self) -> Float:
-        """Return bounds by the d of the empty model, which no d exceeds."""
         squares = removal_norms(self.features, self.statistics.r_r).sum(axis=0)
-        least = squares / self.data.statistics.largest_d**2 - MARGIN * self.loss_sum
-        bounds: Float = least / self.loss_weight
+        bounds: Float = squares / (self._largest_d**2 * self.loss_weight) - MARGIN * self.loss
         return bounds
 
     def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
