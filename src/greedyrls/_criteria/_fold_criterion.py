@@ -24,7 +24,7 @@ from .._rows import (
 from .._rows import (
     squared_losses as squares_on_device,
 )
-from ._choice import Judge, tie_tolerances
+from ._choice import Judge
 from ._every_candidate import may_be_best
 
 if TYPE_CHECKING:
@@ -35,14 +35,12 @@ def squared_losses(
     state: FoldState, candidates: NDArray[np.intp], judge: Judge, count: int
 ) -> tuple[Float, Float]:
     """Return mean losses, those of the best `count` from the rows, and tolerances of ties."""
-    weight = state.loss_weight
     if state.steps is None:
         by_target: Float = state.features.candidate_losses(candidates).sum(axis=0)  # (t × c)
     else:
         by_target = state.steps.report.losses[:, candidates]
     np.maximum(by_target, 0.0, out=by_target)
-    losses = by_target.sum(axis=0) / weight
-    tolerances = tie_tolerances(by_target, state.target_energy) / weight
+    losses, tolerances = state.means(by_target)
     rounding = LOSS_ROUNDING * state.initial_loss
     if rounding > TRUSTED_LOSS * float(np.partition(losses, count - 1)[count - 1]):
         # Where losses have become so small that rounding is more than a tie, rows decide.

@@ -7,6 +7,7 @@ O(m·n·|S|), and never keeps more of them than a tile.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -32,8 +33,8 @@ from .._rows import (
     stratum_weights,
 )
 from ._choice import Judge
-from ._curves import LossMoments, model_moments
-from ._group_loss import group_losses, rows_that_count
+from ._curves import LossMoments, model_moments, whole_predictions
+from ._group_loss import group_losses
 from ._loo_data import LooData
 from ._samples import SampleSpace
 from ._search_state import Held
@@ -59,7 +60,7 @@ class LossState(SelectionState):
         self.factors: Float | None = None
         if loss.is_additive and (data.problem.is_weighted or loss.name == "balanced_zero_one"):
             self.factors = _factors(self.samples, loss)
-        self._remembered: tuple[int, float, float] | None = None
+        self._remembered: tuple[float, float] | None = None
         self._shapes: list[ColumnShapes] = []
         self.looked = 0  # pairs of row and candidate that the last step computed
         # z of all candidates, block by block, if they are worth their memory.
@@ -67,22 +68,27 @@ class LossState(SelectionState):
         self._kept_steps = 0  # steps since all z were recomputed
         self.initial_loss = abs(self.loss)
 
+    def _measure(self) -> None:
+        super()._measure()
+        self._remembered = None
+
     def _loss_and_error(self) -> tuple[float, float]:
-        if self._remembered is None or self._remembered[0] != self.size:
+        if self._remembered is None:
             loss = self.criterion_loss
             covariance: Float | None
             if loss.is_additive:
                 moments: LossMoments = self.samples.total(partial(model_moments, loss=loss))
                 value, covariance = float(moments.values()[0]), moments.covariance()
             else:
-                Y, weights, used = rows_that_count(self.problem)
-                parts = self.samples.each(loo_predictions)
-                predictions = np.concatenate(parts, axis=1)[:, None, used]
-                value = float(loss.values(Y, predictions, weights)[0])
-                covariance = loss.covariance(Y, predictions, weights)
+                Y, predictions, weights = self._as_a_whole(loo_predictions)
+                value = float(loss.values(Y, predictions[:, None], weights)[0])
+                covariance = loss.covariance(Y, predictions[:, None], weights)
             error = math.nan if covariance is None else math.sqrt(max(0.0, covariance[0, 0]))
-            self._remembered = (self.size, value, error)
-        return self._remembered[1:]
+            self._remembered = value, error
+        return self._remembered
+
+    def _as_a_whole(self, question: Callable[..., Float]) -> tuple[Float, Float, Float | None]:
+        return whole_predictions(self.samples, self.problem, question)
 
     @property
     def loss(self) -> float:
@@ -120,10 +126,10 @@ class LossState(SelectionState):
         self, candidates: NDArray[np.intp], judge: Judge, count: int
     ) -> tuple[Float, Float]:
         """Return mean losses with each candidate added, and tolerances of ties."""
-        losses = self.losses(candidates)
+        losses = self._losses(candidates)
         return losses, self.tolerances(losses)
 
-    def losses(self, candidates: NDArray[np.intp]) -> Float:
+    def _losses(self, candidates: NDArray[np.intp]) -> Float:
         """Return exact losses of candidates, (c)."""
         self.samples.passes += 1
         self.samples.exact_evaluations += len(candidates)
@@ -232,7 +238,6 @@ class LossState(SelectionState):
 
     def _place(self, order: list[int], columns: Float, inverse: Float, held: Held | None) -> None:
         super()._place(order, columns, inverse, held)
-        self._remembered = None
         self._kept, self._kept_steps = [], 0
 
     def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
@@ -244,9 +249,7 @@ class LossState(SelectionState):
             values = self.samples.total(question).values
             losses = values if self.factors is not None else values / self.problem.n_samples
         else:
-            Y, weights, used = rows_that_count(self.problem)
-            parts = self.samples.each(partial(removal_predictions, removals=removals))
-            losses = loss.values(Y, np.concatenate(parts, axis=2)[:, :, used], weights)
+            losses = loss.values(*self._as_a_whole(partial(removal_predictions, removals=removals)))
         return losses, self.tolerances(losses)
 
 
@@ -271,20 +274,17 @@ def _row_losses(
 
 def _values(state: LossState, candidates: NDArray[np.intp], rho: Float) -> Float:
     """Return a loss that needs all rows together, (c), a chunk of candidates at a time."""
-    features = state.features
-    values = np.empty(len(candidates))
-    state.problem.X.fetch(candidates.tolist())
-    Y, weights, used = rows_that_count(state.problem)
-    loss = state.criterion_loss
-    width = max(1, PREDICTION_ELEMENTS // (len(rho) * state.problem.n_samples))
+    features, problem = state.features, state.problem
+    problem.X.fetch(candidates.tolist())
+    width = max(1, PREDICTION_ELEMENTS // (len(rho) * problem.n_samples))
+    parts = []
     for first in range(0, len(candidates), width):
         chunk = candidates[first : first + width]
         beta, delta = features.coefficients(chunk).beta, features.delta[chunk]
         question = ask(candidate_predictions, chunk, beta, delta, rho[:, chunk])
-        parts = state.samples.each(question)
-        predictions = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
-        values[first : first + width] = loss.values(Y, predictions[:, :, used], weights)
-    return values
+        whole = whole_predictions(state.samples, problem, question)
+        parts.append(state.criterion_loss.values(*whole))
+    return np.concatenate(parts)
 
 
 def _factors(samples: SampleSpace, loss: Loss) -> Float:

@@ -19,7 +19,7 @@ from .._base import Float, ask
 from .._features import Pivot
 from .._problem import Folds, Loss, Problem
 from .._rows import RowBlock, candidate_residuals, leftover_tile, removed_columns, tiles
-from ._choice import Judge, finite_losses, tie_tolerances
+from ._choice import Judge, finite_losses
 from ._every_candidate import may_be_best
 from ._fold_inverses import FoldInverses, Rows, Tile
 from ._loo_data import LooData
@@ -188,7 +188,7 @@ class ManyFoldState(FoldMeans, SelectionState):
             return losses, self.tolerances(losses)
         tile, *pivots = arguments
         sums = self.inverses.squares(tile, self.block.r, self.errors, *pivots)[:, kept]
-        losses, tolerances = finite_losses(*self._means(sums))
+        losses, tolerances = finite_losses(*self.means(sums))
         # The recurrences have δ and τ to rounding of A_ii, and sums lose differences far below the
         # previous loss: candidates that may be the best, or runners-up, are measured.
         wide = tolerances + _NEAR * np.maximum(losses, 0.0)
@@ -196,13 +196,7 @@ class ManyFoldState(FoldMeans, SelectionState):
         near = may_be_best(judge, candidates, losses, wide, count, rounding)
         near |= self.features.untrusted()[candidates]
         sums[:, near] = self._measured_squares(candidates[near])
-        return self._means(sums)
-
-    def _means(self, sums: Float) -> tuple[Float, Float]:
-        """Return mean losses from sums of squares (t × c), and the tolerances of ties."""
-        with np.errstate(invalid="ignore"):  # NaN: too little is left of a candidate
-            tolerances = tie_tolerances(np.maximum(sums, 0.0), self.target_energy)
-        return sums.sum(axis=0) / self.loss_weight, tolerances / self.loss_weight
+        return self.means(sums)
 
     def _squares(self, tile: Tile, delta: Float, tau: Float) -> Float:
         """Return held-out sums of squares with each candidate added, from its errors, (t × c)."""
@@ -246,7 +240,7 @@ class ManyFoldState(FoldMeans, SelectionState):
     def squared_losses(self, candidates: NDArray[np.intp]) -> Float:
         """Return squared losses of candidates, (c), to break ties of the criterion's loss."""
         self.samples.passes += 1
-        return self._means(self._squares(*self._tiles_of(candidates)))[0]
+        return self.means(self._squares(*self._tiles_of(candidates)))[0]
 
     def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
         """Exact losses without some of the chosen features, and the tolerances of ties."""
@@ -258,7 +252,7 @@ class ManyFoldState(FoldMeans, SelectionState):
 
         arguments = tile, -delta, rho * delta
         if self._is_squared:
-            return self._means(self._squares(*arguments))
+            return self.means(self._squares(*arguments))
         losses = self._mean_losses(*arguments)
         return losses, self.tolerances(losses)
 

@@ -14,7 +14,7 @@ from .._features import FeatureSpace, FoldSpace, GramColumns, Ranking
 from .._problem import Loss, Problem, layout_of
 from .._rows import BlockSet, Removals
 from ..path import Moments
-from ._choice import NumericalLimit, fold_error, mean_tolerances
+from ._choice import NumericalLimit, fold_error, mean_tolerances, tie_tolerances
 from ._entries import bar_spanned, chosen_groups, open_candidates
 from ._samples import StartSums
 
@@ -136,6 +136,12 @@ class SearchState(ABC):
         energy = float(self.target_energy.sum())
         scale = energy / self.loss_weight if is_squared else self.initial_loss
         return mean_tolerances(losses, scale, is_squared)
+
+    def means(self, sums: Float) -> tuple[Float, Float]:
+        """Return mean losses (c) from sums of squares (t × c), and the tolerances of ties."""
+        with np.errstate(invalid="ignore"):  # NaN: no model is left without a row or a fold
+            tolerances = tie_tolerances(np.maximum(sums, 0.0), self.target_energy)
+        return sums.sum(axis=0) / self.loss_weight, tolerances / self.loss_weight
 
     def tie(self, loss: float) -> float:
         """Return the difference up to which another loss ties with this one."""

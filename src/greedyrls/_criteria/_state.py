@@ -30,7 +30,7 @@ from .._rows import (
     removal_squares,
     without,
 )
-from ._choice import NumericalLimit, tie_tolerances
+from ._choice import NumericalLimit
 from ._loo_data import LooData, total_of
 from ._samples import Lowest, SampleSpace, Scores
 from ._search_state import Held, SearchState
@@ -213,9 +213,7 @@ class SelectionState(SearchState):
     def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
         """Exact losses without some of the chosen features, and the tolerances of ties."""
         removals = self._removals(positions)
-        sums = self.samples.total(partial(removal_squares, removals=removals)).values
-        tolerances = tie_tolerances(sums, self.target_energy)
-        return sums.sum(axis=0) / self.loss_weight, tolerances / self.loss_weight
+        return self.means(self.samples.total(partial(removal_squares, removals=removals)).values)
 
 
 def _refined(state: SelectionState, index: int, beta: Float) -> tuple[Float, Pivot]:
