@@ -76,15 +76,11 @@ def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
 
 def squared_row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     """Return squared losses of candidates, (c), to break ties of the criterion's loss."""
-    if state.steps is not None:
-        state.steps.settle()
     state.samples.passes += 1
     squared, models = make_loss("squared"), state.features.candidates(candidates)
     factors = stratum_factors(state.samples.total(ask(fold_stratum_weights, squared)).values)
-    values: Float = (
-        state.shares
-        @ state.samples.total(ask(fold_candidate_losses, squared, factors, models)).values
-    )
+    sums = state.samples.total(ask(fold_candidate_losses, squared, factors, models)).values
+    values: Float = state.shares @ sums
     return values
 
 

@@ -34,7 +34,7 @@ from ._fold_criterion import row_losses, squared_losses, squared_row_losses
 from ._fold_refinement import careful_coefficients
 from ._fold_steps import FoldSteps, location_of_steps, supports_steps
 from ._samples import StartSums
-from ._search_state import FoldMeans, Held, SearchData, SearchState
+from ._search_state import FoldMeans, Held, SearchData, SearchState, SetColumns
 
 # Bytes that held-out columns of chosen features may take, however small X is.
 _KEPT_BYTES = 1 << 24
@@ -94,6 +94,14 @@ def _rows_of(problem: Problem, folds: Folds | RemoteFolds) -> FoldRows:
     return FoldRows(problem, blocks, [True] * count, is_partition, remote.executor)
 
 
+def _centred(data: FoldData, space: FoldSpace, index: int, values: Float) -> Float:
+    """Return the parts of the Gram column of a feature from its sums over sets of rows."""
+    (values,) = to_host(values)
+    train, test, total = data.samples.by_split(values)
+    on_train, on_test = space.columns(train, test, index)
+    return np.concatenate([on_train, on_test, data.centred(index, total)[None]])
+
+
 class FoldState(FoldMeans, SearchState):
     """The state of a search by folds, with a model for each split."""
 
@@ -102,8 +110,8 @@ class FoldState(FoldMeans, SearchState):
     samples: FoldRows
 
     def __init__(self, data: FoldData, alpha: float, loss: Loss, capacity: int) -> None:
-        super().__init__(data, data.samples.fork(), loss)
         problem, n_splits = data.problem, data.samples.n_splits
+        super().__init__(data, data.samples.fork(), loss)
         column_bytes = 8 * data.folds.n_tested
         limit = int(max(_KEPT_BYTES, CHOSEN_SHARE * problem.X.nbytes) // column_bytes)
         if problem.X.keeps_columns:
@@ -125,7 +133,9 @@ class FoldState(FoldMeans, SearchState):
         self.shares = data.fold_shares  # (K)
         self.bar_spanned()
         # A Gram column is that of the training rows of each split, of its test rows, of all rows.
-        self._parts, self._training = (2 * n_splits + 1,), slice(n_splits)
+        shape = (2 * n_splits + 1, problem.n_features)
+        self._columns = SetColumns(data.gram, partial(_centred, data, self.features), shape)
+        self._training = slice(n_splits)
         self._products: list[Float] = []  # of each feature with those chosen before, over all rows
         self.total_test_weight = float(data.test.weight.sum())
         self.loss_weight = self.total_test_weight * problem.n_targets
@@ -168,7 +178,7 @@ class FoldState(FoldMeans, SearchState):
             report = self.steps.add(index, self.gram.take(index, ranking, remaining))
             products = data.centred(index, report.gram[: self.size], self.selected)
         else:
-            column = self._column(index, ranking, remaining)
+            column = self._columns.take(index, ranking, remaining)
             count = data.samples.n_splits
             beta = careful_coefficients(space, self.samples, index)
             rho = space.tau[:, :, index] / space.delta[:, index, None]
@@ -183,11 +193,8 @@ class FoldState(FoldMeans, SearchState):
         self._products.append(products)
         self._measure()
 
-    def _centred(self, index: int, values: Float) -> Float:
-        (values,) = to_host(values)
-        train, test, total = self.data.samples.by_split(values)
-        on_train, on_test = self.features.columns(train, test, index)
-        return np.concatenate([on_train, on_test, self.data.centred(index, total)[None]])
+    def held(self) -> None:
+        """Return None: with folds no stored set makes a move to another one faster."""
 
     def _factor_sums(self, order: list[int], inverse: Float, split: int = 0) -> Float:
         means = self.features.means[split, order]

@@ -16,6 +16,7 @@ from .._base import (
     Handle,
     ThreadExecutor,
     namespace_of,
+    put,
     true_indices,
 )
 from .._problem import Problem, report_non_finite
@@ -95,6 +96,12 @@ class LooData(SearchData):
         with np.errstate(all="ignore"):
             self.statistics = self.samples.statistics()
         _check_start(problem, self.statistics)
+
+    def centred(self, index: int, values: Float) -> Float:
+        """Return the Gram column of a feature; overwrites the sums that were fetched."""
+        if len(self.constant):
+            put(values, self.constant, 0.0)  # they have no products, only rounding
+        return values
 
     def loss_and_error(self, statistics: SampleStatistics) -> tuple[float, float]:
         """Return the leave-one-out loss, a weighted mean, and its standard error."""

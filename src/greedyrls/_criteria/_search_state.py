@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,22 +68,79 @@ class Held(NamedTuple):
         return Removals(beta[:, [place]], delta[[place]], rho[:, [place]])
 
 
-class SearchState(ABC):
-    """The models of a search, and the candidates that are left.
+class SetColumns:
+    """The Gram columns of chosen features, which are kept if a search may move to any set of them.
 
-    A Gram column is X'x_b of a chosen feature (n), or several of them (parts × n) where splits have
-    sums of their own; the last is that of all rows.
+    A column is X'x_b (n), or several of these (parts × n) where splits have sums of their own; the
+    last is that of all rows. `centred` makes it of a feature and the sums that were fetched.
     """
+
+    def __init__(
+        self, gram: GramColumns, centred: Callable[[int, Float], Float], shape: tuple[int, ...]
+    ) -> None:
+        self._gram = gram
+        self._centred = centred
+        self._shape = shape
+        self.kept: dict[int, Float] | None = None
+
+    def take(self, index: int, ranking: Ranking, remaining: int) -> Float:
+        """Return the column of a feature to add; `ranking` names the likely next ones."""
+        if self.kept is not None and index in self.kept:  # it was chosen before
+            return self.kept[index].copy()
+        column = self._centred(index, self._gram.take(index, ranking, remaining))
+        if self.kept is not None:
+            self.kept[index] = column.copy()
+        return column
+
+    def of(self, order: list[int]) -> Float:
+        """Return columns (… × |S| × n), in one pass for those that are not kept; keep them all."""
+        if self.kept is None:
+            self.kept = {}
+        missing = [index for index in order if index not in self.kept]
+        if missing:
+            for index, values in zip(missing, self._gram.columns(missing), strict=True):
+                self.kept[index] = self._centred(index, values)
+        columns = np.empty((*self._shape[:-1], len(order), self._shape[-1]))
+        for position, index in enumerate(order):
+            columns[..., position, :] = self.kept[index]
+        return columns
+
+
+def _inverse_factor(gram: Float, square: Float, sums: Callable[..., Float]) -> Float:
+    """Return L⁻¹ of A = gram + P, (… × |S| × |S|).
+
+    If a feature is nearly spanned by those before it, q from products of columns has lost twice as
+    many digits; q'q computed on the rows, by `sums` of L⁻¹ and a split, corrects it.
+    """
+    A = 0.5 * (gram + gram.mT) + square
+    factor = np.linalg.cholesky(A)
+    inverse: Float = np.tril(np.linalg.inv(factor))
+    pivots, whole = (np.diagonal(matrix, axis1=-2, axis2=-1) for matrix in (factor, A))
+    lost = (np.square(pivots) < REFINED_PIVOT * whole).any(axis=-1)
+    for split in map(tuple, np.argwhere(lost).tolist()):
+        first = inverse[split]
+        products = sums(first, *split) + first @ square @ first.T
+        inverse[split] = np.tril(np.linalg.inv(np.linalg.cholesky(products))) @ first
+    return inverse
+
+
+class SearchState(ABC):
+    """The models of a search, and the candidates that are left."""
 
     data: SearchData
     features: FeatureSpace | FoldSpace
     target_energy: Float  # (t) sums of squares of the empty model
     loss_weight: float  # by which sums of squares over rows and targets are divided
     initial_loss: float  # of the empty model
-    _parts: tuple[int, ...] = ()  # of a Gram column, if there are several
-    _training: Any = ...  # which of them are those of the training rows
+    _columns: SetColumns
+    _training: Any = ...  # which parts of a Gram column are those of the training rows
 
-    def __init__(self, data: SearchData, samples: BlockSet[Any], loss: Loss) -> None:
+    def __init__(
+        self,
+        data: SearchData,
+        samples: BlockSet[Any],
+        loss: Loss,
+    ) -> None:
         self.data = data
         self.problem = problem = data.problem
         self.layout = data.layout
@@ -97,8 +155,6 @@ class SearchState(ABC):
         self.is_spanned = False  # whether nothing is left of any candidate
         self.rebuilds = 0
         self._passes_before = data.passes
-        # Gram columns of chosen features, where the search may move to any set of them.
-        self._columns: dict[int, Float] | None = None
 
     @property
     def passes(self) -> int:
@@ -147,40 +203,10 @@ class SearchState(ABC):
         """Return the difference up to which another loss ties with this one."""
         return float(self.tolerances(np.array(loss)))
 
-    @abstractmethod
-    def _centred(self, index: int, values: Float) -> Float:
-        """Return the Gram column of a feature from the sums that were fetched; may overwrite."""
-
-    def _column(self, index: int, ranking: Ranking, remaining: int) -> Float:
-        """Return the Gram column of a feature to add; `ranking` names the likely next ones."""
-        if self._columns is not None and index in self._columns:  # it was chosen before
-            return self._columns[index].copy()
-        column = self._centred(index, self.gram.take(index, ranking, remaining))
-        if self._columns is not None:
-            self._columns[index] = column.copy()
-        return column
-
     def keep_columns(self, features: Sequence[int] = ()) -> None:
         """Keep the Gram columns of chosen features, and of `features`, for `move_to`."""
-        self._gram_columns([*self.selected, *features])
+        self._columns.of([*self.selected, *features])
         self.gram.expect(_BATCH)
-
-    def _gram_columns(self, order: list[int]) -> Float:
-        """Return columns (… × |S| × n), in one pass for features that were never chosen."""
-        if self._columns is None:
-            self._columns = {}
-        missing = [index for index in order if index not in self._columns]
-        if missing:
-            for index, values in zip(missing, self.gram.columns(missing), strict=True):
-                self._columns[index] = self._centred(index, values)
-        columns = np.empty((*self._parts, len(order), self.problem.n_features))
-        for position, index in enumerate(order):
-            columns[..., position, :] = self._columns[index]
-        return columns
-
-    def held(self) -> Held | None:
-        """The set as it is, if it makes moves to sets that have one feature less faster."""
-        return None
 
     def move_to(self, features: Sequence[int], held: Held | None = None) -> None:
         """Move to any set of features, without the accumulated rounding of earlier steps.
@@ -188,33 +214,16 @@ class SearchState(ABC):
         From a held set, minus one feature, this takes a fraction of the time.
         """
         order = list(features)
-        columns = self._gram_columns(order)
+        columns = self._columns.of(order)
+        square = self.features.penalty.square(len(order))
         try:
-            inverse = self._factor(order, columns)
+            gram = columns[self._training][..., order]
+            inverse = _inverse_factor(gram, square, partial(self._factor_sums, order))
         except np.linalg.LinAlgError as error:
             raise NumericalLimit("the chosen features are dependent up to rounding") from error
         self._place(order, columns, inverse, held)
         open_candidates(self)
         self._measure()
-
-    def _factor(self, order: list[int], columns: Float) -> Float:
-        """Return L⁻¹ of A on features, (… × |S| × |S|).
-
-        If a feature is nearly spanned by those before it, q from products of columns has lost twice
-        as many digits; q'q computed on the rows corrects it.
-        """
-        square = self.features.penalty.square(len(order))
-        gram = columns[self._training][..., order]
-        A = 0.5 * (gram + gram.mT) + square
-        factor = np.linalg.cholesky(A)
-        inverse: Float = np.tril(np.linalg.inv(factor))
-        pivots, whole = (np.diagonal(matrix, axis1=-2, axis2=-1) for matrix in (factor, A))
-        lost = (np.square(pivots) < REFINED_PIVOT * whole).any(axis=-1)
-        for split in map(tuple, np.argwhere(lost).tolist()):
-            first = inverse[split]
-            products = self._factor_sums(order, first, *split) + first @ square @ first.T
-            inverse[split] = np.tril(np.linalg.inv(np.linalg.cholesky(products))) @ first
-        return inverse
 
     @abstractmethod
     def _factor_sums(self, order: list[int], inverse: Float, split: int = 0) -> Float:
@@ -241,10 +250,6 @@ class SearchState(ABC):
     def _least_without(self) -> Float:
         """Return bounds of squared losses, minus a margin for rounding, (|S|)."""
 
-    @abstractmethod
-    def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
-        """Exact losses without some of the chosen features, and the tolerances of ties."""
-
     def _removals(self, positions: NDArray[np.intp]) -> Removals:
         """Some of the chosen features, or groups, as the others leave them."""
         self.samples.exact_evaluations += len(positions)
@@ -264,12 +269,12 @@ class SearchState(ABC):
         Where the search may move to any set, these are all features that were ever chosen.
         """
         start, chosen = self.start, self.selected
-        if self._columns is None:
+        if self._columns.kept is None:
             gram = self._chosen_gram.copy()
         else:
-            chosen = list(self._columns)
-            columns = self._gram_columns(chosen)
-            gram = (columns[-1] if self._parts else columns)[:, chosen]
+            chosen = list(self._columns.kept)
+            columns = self._columns.of(chosen)
+            gram = (columns if columns.ndim == 2 else columns[-1])[:, chosen]
             gram = 0.5 * (gram + gram.T)
             gram[np.diag_indices(len(chosen))] = start.diagonal[chosen]
         where = numbers_on(self.samples.feature_location, np.array(chosen, dtype=np.intp))

@@ -33,7 +33,7 @@ from .._rows import (
 from ._choice import NumericalLimit
 from ._loo_data import LooData, total_of
 from ._samples import Lowest, SampleSpace, Scores
-from ._search_state import Held, SearchState
+from ._search_state import Held, SearchState, SetColumns
 
 # Safety of the bounds against rounding, relative to the loss of the current model.
 MARGIN = 1e-9
@@ -62,11 +62,6 @@ class SelectionState(SearchState):
     samples: SampleSpace
     fold_losses: Float | None = None  # leave-one-out has no splits
 
-    @property
-    def _largest_d(self) -> float:
-        """The largest d of the empty model, which no d exceeds."""
-        return self.data.statistics.largest_d
-
     def __init__(
         self, data: LooData, alpha: float, capacity: int, loss: Loss | None = None
     ) -> None:
@@ -74,6 +69,7 @@ class SelectionState(SearchState):
         self.features = _feature_space(data, alpha, capacity, self.barred)
         if self.problem.n_samples >= self.samples.spread_rows:
             follow_spread(self.features)
+        self._columns = SetColumns(data.gram, data.centred, (self.problem.n_features,))
         self.bar_spanned()
         self.largest_drift = 0.0
         self.statistics = data.statistics
@@ -128,7 +124,7 @@ class SelectionState(SearchState):
 
     def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
-        column = self._column(index, ranking, remaining)
+        column = self._columns.take(index, ranking, remaining)
         beta = self.features.beta(index)
         if self.size and pivot.delta < REFINED_PIVOT * self.features.pivot_scale(index):
             beta, pivot = _refined(self, index, beta)
@@ -149,11 +145,6 @@ class SelectionState(SearchState):
     def _move(self, index: int, beta: Float, pivot: Pivot, along: Float | None) -> None:
         """Update the rows for a step; along (t) is what an anchor loses."""
         self.samples.advance(index, beta[:, None], pivot.delta, pivot.rho, along)
-
-    def _centred(self, index: int, values: Float) -> Float:
-        if len(self.data.constant):
-            put(values, self.data.constant, 0.0)  # they have no products, only rounding
-        return values
 
     @property
     def _chosen_gram(self) -> Float:
@@ -204,6 +195,11 @@ class SelectionState(SearchState):
         else:
             question = partial(without, features=tuple(order), removals=held.removal_to(order))
             self.samples.move_to(held.blocks, question)
+
+    @property
+    def _largest_d(self) -> float:
+        """The largest d of the empty model, which no d exceeds."""
+        return self.data.statistics.largest_d
 
     def _least_without(self) -> Float:
         squares = removal_norms(self.features, self.statistics.r_r).sum(axis=0)
