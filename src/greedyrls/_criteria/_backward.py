@@ -298,9 +298,8 @@ class BackwardState:
             math.nan if covariance is None else math.sqrt(max(0.0, float(covariance[0, 0])))
         )
 
-    def removal_bounds(self) -> Float:
-        """Return −inf: all losses are computed together."""
-        return np.full(len(self.layout.entries(self.selected)), -np.inf)
+    def removal_bounds(self) -> None:
+        """Return None: all losses are computed together."""
 
     def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
         """Exact losses without some of the features or groups, and the tolerances of ties."""

@@ -7,7 +7,6 @@ O(m·n·|S|), and never keeps more of them than a tile.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -80,15 +79,14 @@ class LossState(SelectionState):
                 moments: LossMoments = self.samples.total(partial(model_moments, loss=loss))
                 value, covariance = float(moments.values()[0]), moments.covariance()
             else:
-                Y, predictions, weights = self._as_a_whole(loo_predictions)
+                Y, predictions, weights = whole_predictions(
+                    self.samples, self.problem, loo_predictions
+                )
                 value = float(loss.values(Y, predictions[:, None], weights)[0])
                 covariance = loss.covariance(Y, predictions[:, None], weights)
             error = math.nan if covariance is None else math.sqrt(max(0.0, covariance[0, 0]))
             self._remembered = value, error
         return self._remembered
-
-    def _as_a_whole(self, question: Callable[..., Float]) -> tuple[Float, Float, Float | None]:
-        return whole_predictions(self.samples, self.problem, question)
 
     @property
     def loss(self) -> float:
@@ -249,7 +247,8 @@ class LossState(SelectionState):
             values = self.samples.total(question).values
             losses = values if self.factors is not None else values / self.problem.n_samples
         else:
-            losses = loss.values(*self._as_a_whole(partial(removal_predictions, removals=removals)))
+            each = partial(removal_predictions, removals=removals)
+            losses = loss.values(*whole_predictions(self.samples, self.problem, each))
         return losses, self.tolerances(losses)
 
 

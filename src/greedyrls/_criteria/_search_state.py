@@ -237,13 +237,13 @@ class SearchState(ABC):
     def _measure(self) -> None:
         """Update what is known of the current models from their rows."""
 
-    def removal_bounds(self) -> Float:
-        """Return lower bounds of the losses without each chosen feature or group, (|S|).
+    def removal_bounds(self) -> Float | None:
+        """Return lower bounds of the losses without each chosen feature, (|S|).
 
-        They are −inf where nothing is known without a look at the rows.
+        None for groups and other losses: nothing is known without a look at the rows.
         """
         if not self.layout.is_single or self.criterion_loss.name != "squared":
-            return np.full(len(self.layout.entries(self.selected)), -np.inf)
+            return None
         return self._least_without()
 
     @abstractmethod
