@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 
 from .._base import Float
-from .._criteria import LeaveOneOut, LeaveOneOutLoss, LooData, LossState, SelectionState
+from .._criteria import EveryCandidate, LeaveOneOut, LooData, LossState, SelectionState
 from .._features import Ranking
 from .._problem import Loss, make_loss
 from .._rows import SampleStatistics
@@ -38,7 +38,7 @@ def compiled_stepper(
         return None
     if isinstance(criterion, LeaveOneOut) and criterion.is_free:
         loss = make_loss("squared")
-    elif isinstance(criterion, LeaveOneOutLoss) and isinstance(state, LossState):
+    elif isinstance(criterion, EveryCandidate) and isinstance(state, LossState):
         loss = state.criterion_loss
     else:
         return None
