@@ -37,7 +37,7 @@ from internals import Stop as StepStop
 from problems import Case, two_classes
 from project import ROOT
 
-SOURCES = ROOT / "src" / "greedyrls" / "_steppers" / "c"
+SOURCES = ROOT / "src" / "greedyrls" / "_base" / "c"
 
 
 def sources() -> str:

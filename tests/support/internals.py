@@ -24,6 +24,7 @@ from greedyrls._base._namespaces import (
     location_of,
     numpy_of,
 )
+from greedyrls._base._native import native
 from greedyrls._base._sigmoid import Sigmoid, fit_sigmoid
 from greedyrls._base._warnings import GreedyRLSWarning, NumericalWarning
 from greedyrls._base.numbers import (
@@ -62,9 +63,8 @@ from greedyrls._criteria._loo_loss import LossState
 from greedyrls._criteria._many_folds import ManyFoldData, ManyFoldState
 from greedyrls._criteria._removals import choose_removal
 from greedyrls._criteria._samples import SampleSpace
-from greedyrls._criteria._set_moves import MARGIN
 from greedyrls._criteria._shared_gram import TrainingColumns, share_columns
-from greedyrls._criteria._state import DRIFT_BOUND, SelectionState
+from greedyrls._criteria._state import DRIFT_BOUND, MARGIN, SelectionState
 from greedyrls._data import fused as fused
 from greedyrls._data._dense import DenseMatrix
 from greedyrls._data._device_matrix import DeviceMatrix
@@ -110,7 +110,6 @@ from greedyrls._select._outer_fold import chosen_of
 from greedyrls._select._versions import OPTIONAL, REQUIRED
 from greedyrls._steppers import _compiled_rows as compiled_rows
 from greedyrls._steppers import _compiled_stepper as compiled_stepper
-from greedyrls._steppers._native import native
 from greedyrls._steppers._recorded import RecordedStepper
 from greedyrls._steppers._stepper import Stepping, Stop, stepping_for
 from greedyrls.app._analysis import (

@@ -89,7 +89,14 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     ),
     # Whether steps may be compiled ones, where there are any.
     "compiled_steps": choice(
-        {False: {"_steppers._compiled_stepper.native": lambda: None}, True: {}}
+        {
+            False: {
+                "_steppers._compiled_stepper.native": lambda: None,
+                "_search._searches.native": lambda: None,
+                "_criteria._curves.native": lambda: None,
+            },
+            True: {},
+        }
     ),
     # Search several penalties together, however small or large X is.
     "lanes": choice(

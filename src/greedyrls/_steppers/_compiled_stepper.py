@@ -10,19 +10,18 @@ from types import ModuleType
 
 import numpy as np
 
-from .._base import Float
-from .._criteria import LeaveOneOut, LeaveOneOutLoss, LooData, LossState, SelectionState
+from .._base import Float, native
+from .._criteria import EveryCandidate, LeaveOneOut, LooData, LossState, SelectionState
 from .._features import Ranking
 from .._problem import Loss, make_loss
 from .._rows import SampleStatistics
 from ._compiled_rows import LOSSES, CompiledRows, can_compile
-from ._native import native
 from ._stepper import Stop
 
-# What `step` and `add` return; the numbers are those of c/search.h.
+# What `step` and `add` return; the numbers are those of _base/c/search.h.
 _TAKEN, _DONE, _IN_DOUBT, _NEEDS_COLUMN, _NEEDS_ANCHOR, _NO_MEMORY = range(6)
 _STOPS = {_DONE: Stop.DONE, _IN_DOUBT: Stop.IN_DOUBT, _NO_MEMORY: Stop.NOT_AVAILABLE}
-# The most runners-up, as in c/search.h.
+# The most runners-up, as in _base/c/search.h.
 _MOST_RUNNERS_UP = 64
 # Features that a search has room for at first, and bytes that it may take for more.
 _FIRST_ROOM = 64
@@ -38,7 +37,7 @@ def compiled_stepper(
         return None
     if isinstance(criterion, LeaveOneOut) and criterion.is_free:
         loss = make_loss("squared")
-    elif isinstance(criterion, LeaveOneOutLoss) and isinstance(state, LossState):
+    elif isinstance(criterion, EveryCandidate) and isinstance(state, LossState):
         loss = state.criterion_loss
     else:
         return None

@@ -1,4 +1,4 @@
-/* greedyrls._steppers._compiled: the Python interface, by the limited API of Python 3.11.
+/* greedyrls._base._compiled: the Python interface, by the limited API of Python 3.11.
  *
  * Rows and searches are capsules. Arrays are passed as buffers; what a capsule points to, it owns.
  * Everything that takes long runs without the interpreter lock.
@@ -234,6 +234,17 @@ static PyObject *products(PyObject *module, PyObject *arguments)
     PyBuffer_Release(&which);
     if (PyErr_Occurred())
         return NULL;
+    Py_RETURN_NONE;
+}
+
+/* forget(rows): drop all Gram columns. Searches ask again for those that they need. */
+static PyObject *forget(PyObject *module, PyObject *capsule)
+{
+    (void)module;
+    OwnRows *own = PyCapsule_GetPointer(capsule, ROWS);
+    if (own == NULL || PyList_SetSlice(own->columns, 0, PyList_Size(own->columns), NULL))
+        return NULL;
+    memset((void *)own->rows.gram, 0, (size_t)own->rows.n * sizeof(double *));
     Py_RETURN_NONE;
 }
 
@@ -516,6 +527,40 @@ static PyObject *set_anchor(PyObject *module, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+/* loo_curve(columns, inverses, steps, r, d, out): squared errors of models of all sizes. */
+static PyObject *loo_curve(PyObject *module, PyObject *arguments)
+{
+    PyObject *objects[6];
+    long long k, m, n_models, t;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OOOOOOLLLL", &objects[0], &objects[1], &objects[2],
+                          &objects[3], &objects[4], &objects[5], &k, &m, &n_models, &t))
+        return NULL;
+    const long long counts[6] = {k * m, n_models * k * k, n_models * t * k, t * m, m, n_models * k};
+    Py_buffer views[6];
+    double *arrays[6];
+    int n_taken = 0, is_done = 0;
+    for (; n_taken < 6; n_taken++) {
+        const int flags = n_taken == 5 ? PyBUF_WRITABLE : 0;
+        arrays[n_taken] = numbers(objects[n_taken], &views[n_taken], 'd', (Py_ssize_t)counts[n_taken], flags);
+        if (arrays[n_taken] == NULL)
+            break;
+    }
+    if (n_taken == 6) {
+        Py_BEGIN_ALLOW_THREADS
+        is_done = variant->loo_curve(arrays[0], k, m, arrays[1], arrays[2], n_models, t, arrays[3],
+                                     arrays[4], arrays[5]);
+        Py_END_ALLOW_THREADS
+        if (!is_done)
+            PyErr_NoMemory();
+    }
+    while (n_taken > 0)
+        PyBuffer_Release(&views[--n_taken]);
+    if (!is_done)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyObject *variant_name(PyObject *module, PyObject *Py_UNUSED(arguments))
 {
     (void)module;
@@ -526,11 +571,13 @@ static PyMethodDef functions[] = {
     {"variant", variant_name, METH_NOARGS, "The variant in use: avx512, avx2 or baseline."},
     {"new_rows", new_rows, METH_VARARGS, "What searches on the same rows share."},
     {"products", products, METH_VARARGS, "Gram columns of some features."},
+    {"forget", forget, METH_O, "Drop all Gram columns."},
     {"new_search", new_search, METH_VARARGS, "A search at the model without features."},
     {"step", step, METH_VARARGS, "Take a step, or say why not."},
     {"add", add, METH_VARARGS, "Add a given feature."},
     {"read", read_numbers, METH_VARARGS, "Copy numbers of a search."},
     {"lowest", lowest, METH_VARARGS, "The candidates of lowest bound."},
+    {"loo_curve", loo_curve, METH_VARARGS, "Squared errors of models of all sizes."},
     {"set_anchor", set_anchor, METH_VARARGS, "Set the anchor of bounds."},
     {NULL, NULL, 0, NULL},
 };

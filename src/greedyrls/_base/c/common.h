@@ -67,10 +67,9 @@ static const double ZEROS[LANES] = {0.0};
 #define WIDTH ((int64_t)(sizeof(Vector) / sizeof(double)))
 
 static double total_of(Vector sums) {
-    double total = 0.0;
-    const double *parts = (const double *)&sums;
-    for (int64_t l = 0; l < WIDTH; l++) total += parts[l];
-    return total;
+    const double *p = (const double *)&sums;
+    if (WIDTH == 1) return p[0];
+    return ((p[0] + p[4]) + (p[1] + p[5])) + ((p[2] + p[6]) + (p[3] + p[7]));
 }
 
 static double dot(const double *RESTRICT a, const double *RESTRICT b, int64_t count) {
@@ -80,6 +79,7 @@ static double dot(const double *RESTRICT a, const double *RESTRICT b, int64_t co
         first += AT(a + j) * AT(b + j);
         second += AT(a + j + WIDTH) * AT(b + j + WIDTH);
     }
+    if (j + WIDTH <= count) first += AT(a + j) * AT(b + j), j += WIDTH;
     double rest = 0.0;
     for (; j < count; j++) rest += a[j] * b[j];
     return total_of(first + second) + rest;

@@ -71,8 +71,7 @@ static void follow(Search *search, int64_t i, const double *RESTRICT chosen, con
     const Rows *rows = search->rows;
     const int64_t ld = rows->ld, s = search->size - 1;
     double *RESTRICT z = search->Z + i * ld, *c = search->c + i * search->capacity;
-    double product = dot(z, chosen, ld);
-    for (int64_t k = 0; k < s; k++) product += slopes[k] * c[k];
+    const double product = dot(z, chosen, ld) + dot(slopes, c, s);
     c[s] = product;
     const double slope = product / search->pivots[s];
     for (int64_t j = 0; j < ld; j++) z[j] -= slope * chosen[j];

@@ -1,6 +1,7 @@
 /* See search.h. This file is compiled once for each set of instructions that it may run on. */
 
 #include "bounded.h"
+#include "curve.h"
 #include "kept.h"
 
 static size_t work_size(const Search *search) {
@@ -89,5 +90,5 @@ static int64_t lowest(Search *search, int64_t count, int64_t *indices) {
 }
 
 const Variant NAME_IN(VARIANT, variant) = {
-    QUOTED(VARIANT), pack, products, begin, step, add, set_anchor, lowest,
+    QUOTED(VARIANT), pack, products, begin, step, add, set_anchor, lowest, loo_curve,
 };

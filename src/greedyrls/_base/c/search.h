@@ -120,6 +120,9 @@ typedef struct {
     int (*add)(Search *search, int64_t index);
     void (*set_anchor)(Search *search, const double *products);
     int64_t (*lowest)(Search *search, int64_t count, int64_t *indices);
+    int (*loo_curve)(const double *columns, int64_t k, int64_t m, const double *inverses,
+                     const double *steps, int64_t n_models, int64_t t, const double *r,
+                     const double *d, double *out);
 } Variant;
 
 extern const Variant baseline_variant;
