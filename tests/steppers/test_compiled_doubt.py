@@ -157,6 +157,23 @@ def test_a_row_on_the_decision_boundary(loss: str, offset: float, doubtful: bool
 
 
 @needs_compiled_steps
+@pytest.mark.parametrize(("offset", "doubtful"), [(0.7, False), (1.0, True), (1.3, False)])
+def test_a_row_between_two_classes(offset: float, doubtful: bool) -> None:
+    """Its class is ahead of another by about as much as counts as undecided."""
+    rng = np.random.default_rng(6)
+    classes = np.arange(36) % 3
+    Y = 2.0 * (classes[:, None] == np.arange(3)) - 1.0
+    X = rng.standard_normal((36, 3)) + 2.0 * (classes[:, None] == 0) * np.array([0.0, 2.0, 0.1])
+    X[0, 1] = 0.0
+    own, *others = Y.T @ X[:, 1] / (X[:, 1] @ X[:, 1] + 1.0)
+    X[0, 1] = offset * UNDECIDED / (own - max(others))
+    case = Case(X, Y, 2, {"alpha": 1.0, "loss": "zero_one", "fit_intercept": False})
+    path, answers = compiled_path(case)
+    assert is_left(answers, 0) == doubtful
+    assert_same_path(path, numpy_path(case), case)
+
+
+@needs_compiled_steps
 def test_three_classes_on_the_decision_boundary() -> None:
     """Rows of zeros have equal predictions of all classes, which counts as wrong."""
     rng = np.random.default_rng(4)
@@ -177,8 +194,9 @@ def test_all_candidates_tie_by_balanced_errors() -> None:
     y = np.where(np.arange(80) < 4, 1.0, -1.0)
     X = rng.standard_normal((80, 12)) + 0.3 * y[:, None] * rng.standard_normal(12)
     case = Case(X, y, 5, {"alpha": 1e4, "loss": "balanced_zero_one", "n_runners_up": 3})
-    path, _ = compiled_path(case)
+    path, answers = compiled_path(case)
     assert path.losses[0] == 0.5
+    assert n_taken(answers) == 5
     assert_same_path(path, numpy_path(case), case)
 
 

@@ -115,6 +115,20 @@ def test_bounds_rule_out_no_best_candidate(loop: str, case: Case) -> None:
     assert_same_path(path, numpy_path(case, n_runners_up=2, search="exhaustive"), case)
 
 
+@pytest.mark.parametrize("loop", ["packed", "gathered"])
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_of_correlated_columns(loop: str, seed: int) -> None:
+    """Few of many columns that have much in common with the chosen ones are left to score."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((90, 12)) @ rng.standard_normal((12, 400))
+    X += 0.3 * rng.standard_normal((90, 400))
+    y = X[:, :5].sum(axis=1) + 3.0 * rng.standard_normal(90)
+    case = Case(X, y, 25, {"alpha": 10.0 ** (seed - 2)})
+    path, answers = compiled_path(case, loop, n_runners_up=8)
+    assert n_taken(answers) == 25
+    assert_same_path(path, numpy_path(case, n_runners_up=8, search="exhaustive"), case)
+
+
 @pytest.mark.parametrize("name", named_problems())
 @pytest.mark.parametrize("loop", LOOPS)
 def test_troublesome_data(loop: str, name: str) -> None:
