@@ -175,8 +175,11 @@ def test_bounds_by_the_spread_over_rows(loop: str, n_targets: int) -> None:
 def test_types_and_memory_order(loop: str, dtype: str, order: str) -> None:
     """The same steps as for the same numbers in float64, to the last bit."""
     rng = np.random.default_rng(5)
-    values = rng.integers(0, 2 if dtype == "bool" else 100, (67, 35))
-    y = rng.standard_normal(67) + 0.02 * values[:, 3]
+    # Up to the largest of a type: one that is read as another is seen.
+    most = np.iinfo(dtype).max if np.dtype(dtype).kind in "iu" else 1 if dtype == "bool" else 9
+    most = min(most, 100_000)
+    values = rng.integers(0, most, (67, 35), endpoint=True)
+    y = rng.standard_normal(67) + 2.0 / most * values[:, 3]
     expected, _ = compiled_path(Case(values.astype(float), y, 8), loop)
     X = ordered(values.astype(dtype), order)
     assert X.dtype == dtype
