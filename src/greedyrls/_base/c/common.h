@@ -41,6 +41,8 @@
 
 /* Rounding of a candidate's loss, relative to it, for each A_ii/δ_i: its δ lost as many digits. */
 #define PIVOT_ROUNDING (64.0 * DBL_EPSILON)
+/* With less left of a leverage, the loss of a candidate is mostly rounding. */
+#define LEAST_LEFT (1e3 * SMALLEST_D)
 /* Within so much of it, relative to its terms, the side of a decision boundary is unknown. */
 #define UNSURE 1e-12
 /* Tile of rows in products of columns: both operands stay in the cache. */

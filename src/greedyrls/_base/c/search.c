@@ -34,6 +34,7 @@ static int begin(Search *search) {
 
 static int step(Search *search, int64_t n_runners_up, int64_t *best, double *losses) {
     if (search->size >= search->capacity || search->n_left <= 0) return DONE;
+    search->is_lost = 0;
     double *work = malloc(work_size(search) * sizeof(double));
     if (work == NULL) return NO_MEMORY;
     const int result = (search->keeps_z ? step_kept : step_bounded)(search, n_runners_up, best, losses, work);
