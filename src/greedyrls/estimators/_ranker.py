@@ -46,9 +46,7 @@ from ..path import SelectionPath, SizeRule
 from ._base import SPARSE, GreedyRLSBase
 
 # Groups are the queries, which the criterion leaves out by folds of its own.
-_CALLER = Caller(
-    {"n_features": "n_features_to_select"}, takes_shares=True, has_folds=True, spreads_folds=True
-)
+_CALLER = Caller({"n_features": "n_features_to_select"}, takes_shares=True, has_folds=True)
 # Scores of samples left out that differ by less, relative to those of their query, are tied.
 _ROUNDING = 1e-11
 
