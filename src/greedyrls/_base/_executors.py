@@ -79,6 +79,10 @@ class Part(Generic[Answer]):
 
     call: Callable[[], Answer]
 
+    def as_job(self) -> list[Answer | Part[Answer]]:
+        """Return the answer, as a job that has no further parts."""
+        return [self.call()]
+
 
 # A job yields answers, then parts that can run at the same time.
 Job = Callable[[], Iterable[Answer | Part[Answer]]]
@@ -114,7 +118,7 @@ def in_parts(jobs: Sequence[Job[Answer]], count: int) -> Iterator[tuple[int, Ans
             running = {one: number for one, number in running.items() if one not in ended}
             for number, answer in answers:
                 if isinstance(answer, Part):
-                    running[pool.submit(alone, lambda part=answer: [part.call()])] = number
+                    running[pool.submit(alone, answer.as_job)] = number
             for number, answer in answers:
                 if not isinstance(answer, Part):
                     yield number, answer

@@ -39,6 +39,8 @@ MOST_FEATURES = 100
 # Elements of X from which a single search by NumPy, with threads over rows, is faster than compiled
 # steps.
 _WORTH_THREADS = 1 << 23
+# Elements of X below which threads for compiled searches wait for the interpreter, not for steps.
+_WORTH_SEARCHES = 1 << 15
 # Estimates for the time of a selection: steps of a search whose size is chosen, seconds of a step
 # by NumPy whatever the data, and for each element of X.
 _USUAL_STEPS = 30
@@ -133,6 +135,9 @@ def make_request(
     # With several penalties on the same rows, only compiled searches are independent.
     has_parts = outer is not None or (is_chosen and is_compiled(plan, problem))
     is_spread = has_parts and _spreads_searches(problem, plan)
+    n_jobs = check_jobs(options.n_jobs) if is_spread else 1
+    if is_compiled(plan, problem) and problem.X.shape[0] * problem.X.shape[1] < _WORTH_SEARCHES:
+        n_jobs = 1
     request = Request(
         options=options,
         problem=problem,
@@ -147,7 +152,7 @@ def make_request(
         outer_groups=None if groups is None or outer is None else np.asarray(groups),
         rival=_rival(problem, options, labels) if is_nested else None,
         checkpoint=None if options.checkpoint is None else check_file(options.checkpoint),
-        n_jobs=check_jobs(options.n_jobs) if is_spread else 1,
+        n_jobs=n_jobs,
     )
     _check_data(problem.X, request)
     return request
