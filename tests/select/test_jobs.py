@@ -96,6 +96,14 @@ def test_no_number_of_jobs_changes_a_path(name: str, tune: Tune) -> None:
         assert_same_path(one, CASES[name](jobs))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["sparse", "folds", "ranking", "backward and forward"])
+def test_processes_change_nothing(name: str, tune: Tune) -> None:
+    one = CASES[name](None)
+    tune(worth_processes=0.0)
+    assert_same_path(one, CASES[name](2))
+
+
 @pytest.mark.parametrize("live_bytes", [0, 1 << 18])
 def test_folds_that_are_not_kept_between_rounds(live_bytes: int, tune: Tune) -> None:
     tune(threads_over_searches=0)

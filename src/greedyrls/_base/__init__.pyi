@@ -38,6 +38,7 @@ from ._executors import ThreadExecutor as ThreadExecutor
 from ._executors import add_up as add_up
 from ._executors import ask as ask
 from ._executors import in_parts as in_parts
+from ._executors import in_processes as in_processes
 from ._executors import in_threads as in_threads
 from ._exported import exported as exported
 from ._frames import frame_numbers as frame_numbers

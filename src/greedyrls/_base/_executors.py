@@ -100,17 +100,13 @@ def in_parts(jobs: Sequence[Job[Answer]], count: int) -> Iterator[tuple[int, Ans
                 yield number, answer.call() if isinstance(answer, Part) else answer
         return
 
-    def alone(job: Job[Answer]) -> list[Answer | Part[Answer]]:
-        with short_calls():
-            return list(job())
-
     waiting = iter(enumerate(jobs))
     running: dict[Future[list[Answer | Part[Answer]]], int] = {}
     pool = ThreadPoolExecutor(count, thread_name_prefix="greedyrls")
     try:
         while True:
             while len(running) < count and (begun := next(waiting, None)) is not None:
-                running[pool.submit(alone, begun[1])] = begun[0]
+                running[pool.submit(_listed, begun[1])] = begun[0]
             if not running:
                 return
             ended = wait(running, return_when=FIRST_COMPLETED).done
@@ -118,12 +114,28 @@ def in_parts(jobs: Sequence[Job[Answer]], count: int) -> Iterator[tuple[int, Ans
             running = {one: number for one, number in running.items() if one not in ended}
             for number, answer in answers:
                 if isinstance(answer, Part):
-                    running[pool.submit(alone, answer.as_job)] = number
+                    running[pool.submit(_listed, answer.as_job)] = number
             for number, answer in answers:
                 if not isinstance(answer, Part):
                     yield number, answer
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def in_processes(
+    jobs: Sequence[Callable[[], Iterable[Answer]]], count: int
+) -> Iterator[tuple[int, Answer]]:
+    """Yield (number of the job, answer) in order; jobs and answers are pickled."""
+    from joblib import Parallel, delayed
+
+    results = Parallel(n_jobs=count, return_as="generator")(delayed(_listed)(job) for job in jobs)
+    for number, answers in enumerate(results):
+        yield from ((number, answer) for answer in answers)
+
+
+def _listed(job: Callable[[], Iterable[Answer]]) -> list[Answer]:
+    with short_calls():
+        return list(job())
 
 
 Sums = TypeVar("Sums", bound=tuple[Any, ...])

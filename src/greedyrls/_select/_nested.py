@@ -22,6 +22,7 @@ from .._base import (
     Part,
     ask,
     in_parts,
+    in_processes,
     progress_bar,
     to_host,
     without_runtime_warnings,
@@ -40,7 +41,8 @@ from ..path import (
     chosen_pair,
     fold_covariance,
 )
-from ._outer_fold import HeldOut, OuterFold, tested_weights
+from ._fold_jobs import FoldJob, Searched
+from ._outer_fold import OuterFold, tested_weights
 from ._request import Request
 
 # Searches end at so many times the size of the best held-out loss, and so many features more. On
@@ -142,19 +144,13 @@ class _Stage:
         """Drop penalties that have fallen far behind."""
         self.rows = [row for row in self.rows if not losses.is_hopeless(float(self.alphas[row]))]
 
+    def taken(self, fold: int, row: int) -> tuple[Step, ...]:
+        """Return the steps of a penalty in a fold so far."""
+        return self.steps.get((fold, row), ())
+
     def reaches(self, fold: int, size: int) -> bool:
         """Return whether a fold has losses up to a size."""
         return fold in self.records and self.records[fold].losses.shape[1] >= size
-
-
-class _Searched(NamedTuple):
-    """The path of a penalty in a fold, and the losses of its models on the rows held out."""
-
-    row: int
-    steps: tuple[Step, ...]
-    held_out: HeldOut
-    measured: Float | None  # (k) in another measure
-    counters: Counters
 
 
 class _Folds:
@@ -179,19 +175,53 @@ class _Folds:
                 self._recall(stage, number)
             waiting = [number for number in numbers if not stage.reaches(number, size)]
             bar.advance(total - len(waiting) * len(stage.rows))
-            jobs = [partial(self._searches, stage, number, size) for number in waiting]
-            found: dict[int, list[_Searched]] = {number: [] for number in waiting}
-            for position, one in in_parts(jobs, min(task.request.n_jobs, max(1, total))):
+            found: dict[int, list[Searched]] = {number: [] for number in waiting}
+            for position, one in self._answers(stage, waiting, size):
                 number = waiting[position]
                 found[number].append(one)
                 bar.update(float(one.held_out.losses[-1]))
                 if task.request.report is not None:
-                    task.request.report(
-                        len(one.steps) - len(stage.steps.get((number, one.row), ()))
-                    )
+                    task.request.report(len(one.steps) - len(stage.taken(number, one.row)))
                 if len(found[number]) == len(stage.rows):
                     self._keep(stage, number, size, found.pop(number))
+            for number in found:  # all penalties were dropped
+                self._keep(stage, number, size, [])
         self.counters += Counters(passes=task.data.passes - before)
+
+    def _answers(
+        self, stage: _Stage, numbers: Sequence[int], size: int
+    ) -> Iterator[tuple[int, Searched]]:
+        """Run the searches of folds, in processes, threads or one after the other."""
+        task, request = self.task, self.task.request
+        jobs = [
+            FoldJob(
+                stage.alphas,
+                stage.rows,
+                task.limits,
+                size if task.goes_in_rounds else None,
+                {row: stage.taken(number, row) for row in stage.rows},
+                task.measure,
+            )
+            for number in (numbers if stage.rows else ())
+        ]
+        if request.n_jobs > 1 and request.pays_processes(task.plan):
+            calls = [
+                partial(job.apart, self._maker(number, None))
+                for number, job in zip(numbers, jobs, strict=False)
+            ]
+            return in_processes(calls, min(request.n_jobs, max(1, len(jobs))))
+        n_searches = max(1, len(jobs) * len(stage.rows))
+        return in_parts(
+            [
+                partial(self._search, number, job)
+                for number, job in zip(numbers, jobs, strict=False)
+            ],
+            min(request.n_jobs, n_searches),
+        )
+
+    def _search(self, number: int, job: FoldJob) -> Iterator[Searched | Part[Searched]]:
+        fold = self._open[number] = self._fold(number, len(job.alphas))
+        return job.inside(fold, self.task.request.n_jobs > 1)
 
     def _recall(self, stage: _Stage, number: int) -> None:
         """Use the record of a fold in a checkpoint, if there is one."""
@@ -201,38 +231,7 @@ class _Folds:
             if record is not None:
                 stage.records[number] = record
 
-    def _searches(
-        self, stage: _Stage, number: int, size: int
-    ) -> Iterator[_Searched | Part[_Searched]]:
-        """Run the searches of a fold to a size: the first ones here, others may run elsewhere."""
-        fold = self._open[number] = self._fold(number, len(stage.alphas))
-        done = {row: stage.steps.get((number, row), ()) for row in stage.rows}
-        until = size if self.task.goes_in_rounds else None
-        searches = fold.searches(stage.alphas, self.task.limits, done)
-
-        def searched(rows: Sequence[int]) -> Iterator[_Searched]:
-            for row, path, counters in fold.paths(searches, rows, until):
-                yield self._tested(fold, row, path, counters)
-
-        rows = stage.rows
-        if self.task.request.n_jobs > 1 and fold.is_compiled:
-            # The first search makes what the others share.
-            yield from searched(rows[:1])
-            rows = rows[1:]
-            if fold.has_columns_in_memory:
-                yield from (Part(partial(_only, searched, row)) for row in rows)
-                return
-        yield from searched(rows)
-
-    def _tested(
-        self, fold: OuterFold, row: int, path: SelectionPath, counters: Counters
-    ) -> _Searched:
-        """Return a path with the losses of its models on the rows held out."""
-        measure = self.task.measure
-        measured = None if measure is None else fold.held_out(path, measure).losses
-        return _Searched(row, path.steps, fold.held_out(path), measured, counters)
-
-    def _keep(self, stage: _Stage, number: int, size: int, found: list[_Searched]) -> None:
+    def _keep(self, stage: _Stage, number: int, size: int, found: list[Searched]) -> None:
         """Add the results of a fold, whose searches have all reached the size, to its record."""
         shape = (len(stage.alphas), self.n_strata)
         record = _grown(stage.records.get(number), size, shape, self.task.measure is not None)
@@ -248,7 +247,8 @@ class _Folds:
         stage.records[number] = record
         if stage.log is not None:
             stage.log.keep(number, record)
-        self._open.pop(number).forget()
+        if (fold := self._open.pop(number, None)) is not None:
+            fold.forget()
 
     @property
     def n_strata(self) -> int:
@@ -259,22 +259,20 @@ class _Folds:
         if number in self._kept:
             return self._kept[number]
         task = self.task
-        tests = None if self.tests is None else self.tests[number]
-        problem = task.data.problem
         # Only folds that run one after the other share Gram columns of all rows: with threads, the
         # order of fetching, and so the last digits, would depend on timing.
-        whole = task.data if task.request.n_jobs == 1 else None
-        fold = OuterFold(problem, task.plan, whole, task.outer, number, task.request.refit, tests)
-        most_kept = _LIVE_BYTES // _bytes_of(problem, n_searches, task.limits.capacity)
+        fold = self._maker(number, task.data if task.request.n_jobs == 1 else None)()
+        most_kept = _LIVE_BYTES // _bytes_of(task.data.problem, n_searches, task.limits.capacity)
         if task.goes_in_rounds and number < most_kept:
             self._kept[number] = fold
         return fold
 
-
-def _only(searched: Callable[[Sequence[int]], Iterator[_Searched]], row: int) -> _Searched:
-    """Return the result of a single penalty."""
-    (one,) = searched([row])
-    return one
+    def _maker(self, number: int, whole: Data | None) -> Callable[[], OuterFold]:
+        """Return a function that makes a fold."""
+        task, problem = self.task, self.task.data.problem
+        tests = None if self.tests is None else self.tests[number]
+        refit = task.request.refit
+        return partial(OuterFold, problem, task.plan, whole, task.outer, number, refit, tests)
 
 
 def _bytes_of(problem: Problem, n_searches: int, capacity: int) -> int:

@@ -45,6 +45,8 @@ _WORTH_SEARCHES = 1 << 15
 # by NumPy whatever the data, and for each element of X.
 _USUAL_STEPS = 30
 _STEP_SECONDS, _ELEMENT_SECONDS = 4e-4, 6e-10
+# Seconds of work from which processes pay: they take one or two to start.
+_WORTH_PROCESSES = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +95,22 @@ class Request:
             n_penalties = len(self.alpha)
         return size * (1 + (1 if self.outer is None else self.outer.n_splits) * n_penalties)
 
-    @property
-    def step_seconds(self) -> float:
-        """About the time of a step by NumPy."""
-        m, n = self.problem.X.shape
+    def pays_processes(self, plan: Plan, count: int = 1) -> bool:
+        """Return whether so many selections by a plan run faster in processes than in threads.
+
+        Compiled steps do not hold the interpreter lock, and others may take less time than
+        processes need to start. Kernel functions and their centres stay in this process.
+        """
+        X = self.problem.X
+        if is_compiled(plan, self.problem) or not X.is_in_memory or X.centers is not None:
+            return False
+        m, n = X.shape
         work = float(m * n)
-        if self.plan.folds is not None:
-            work *= self.limits.size + m / self.plan.folds.n_splits
-        elif self.plan.loss.name != "squared":
+        if plan.folds is not None:
+            work *= self.limits.size + m / plan.folds.n_splits
+        elif plan.loss.name != "squared":
             work *= self.limits.size
-        return _STEP_SECONDS + _ELEMENT_SECONDS * work
+        return count * self.n_steps * (_STEP_SECONDS + _ELEMENT_SECONDS * work) > _WORTH_PROCESSES
 
 
 def make_request(

@@ -34,8 +34,6 @@ Answer = TypeVar("Answer")
 
 # Batches per worker: more make the progress bar smoother, fewer share more Gram columns.
 _BATCHES = 2
-# Seconds of work from which processes pay: they take one or two to start.
-_WORTH_PROCESSES = 4.0
 
 
 class FoldResult(NamedTuple):
@@ -265,8 +263,10 @@ def repeat(
 def _takes_long(procedure: Procedure, count: int) -> bool:
     """Return whether so many selections take long enough for processes; a user's function may."""
     request = procedure.request
-    seconds = count * request.n_steps * request.step_seconds
-    return seconds > _WORTH_PROCESSES or procedure.measure.name.startswith("callable:")
+    is_function = procedure.measure.name.startswith("callable:")
+    return is_function or replace(request, problem=procedure.problem).pays_processes(
+        request.plan, count
+    )
 
 
 def _in_threads(
