@@ -81,7 +81,7 @@ def assert_same_path(one: SelectionPath, other: SelectionPath) -> None:
     assert_allclose(other.losses, one.losses, rtol=1e-10)
     if one.surface is not None:
         assert other.surface is not None
-        assert_array_equal(other.surface.alphas, one.surface.alphas)
+        assert_allclose(other.surface.alphas, one.surface.alphas, rtol=1e-12)
         assert_allclose(other.surface.losses, one.surface.losses, rtol=1e-10)
         assert_allclose(other.surface.standard_errors, one.surface.standard_errors, rtol=1e-8)
     if one.refit_alphas is not None:
