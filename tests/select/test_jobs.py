@@ -61,6 +61,7 @@ CASES: dict[str, Callable[[Any], SelectionPath]] = {
     "absolute loss": regression(loss="absolute", alpha=GRID),
     "folds": regression(cv=4, alpha=GRID),
     "backward and forward": regression(direction="floating", alpha=GRID),
+    "groups of features": regression(feature_groups=np.arange(40) // 2, alpha=GRID),
     "two classes": classes(2),
     "three classes, balanced": classes(3, class_weight="balanced", alpha=GRID),
     "joint": paths(alpha=GRID, alpha_rule="joint"),
@@ -97,7 +98,7 @@ def test_no_number_of_jobs_changes_a_path(name: str, tune: Tune) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["sparse", "folds", "ranking", "backward and forward"])
+@pytest.mark.parametrize("name", ["sparse", "backward and forward", "groups of features"])
 def test_processes_change_nothing(name: str, tune: Tune) -> None:
     one = CASES[name](None)
     tune(worth_processes=0.0)

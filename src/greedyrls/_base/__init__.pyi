@@ -90,7 +90,6 @@ from ._namespaces import whole_numbers as whole_numbers
 from ._namespaces import with_last as with_last
 from ._progress import Jobs as Jobs
 from ._progress import Progress as Progress
-from ._progress import TimeLeft as TimeLeft
 from ._progress import jobs_bar as jobs_bar
 from ._progress import progress_bar as progress_bar
 from ._replay import Replay as Replay

@@ -204,7 +204,9 @@ class _Folds:
             )
             for number in (numbers if stage.rows else ())
         ]
-        if request.n_jobs > 1 and request.pays_processes(task.plan):
+        # With folds as the criterion a step is few and long calls: there threads are as fast.
+        is_numpy = request.n_jobs > 1 and task.plan.folds is None
+        if is_numpy and request.pays_processes(task.plan):
             calls = [
                 partial(job.apart, self._maker(number, None))
                 for number, job in zip(numbers, jobs, strict=False)

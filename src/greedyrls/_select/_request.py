@@ -45,8 +45,8 @@ _WORTH_SEARCHES = 1 << 15
 # by NumPy whatever the data, and for each element of X.
 _USUAL_STEPS = 30
 _STEP_SECONDS, _ELEMENT_SECONDS = 4e-4, 6e-10
-# Seconds of work from which processes pay: they take one or two to start.
-_WORTH_PROCESSES = 4.0
+# Seconds of work from which processes pay: they take some to start, on a busy machine ten.
+_WORTH_PROCESSES = 10.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from threading import Event
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -276,15 +277,25 @@ def _in_threads(
     workers: int,
     bar: Jobs,
 ) -> Iterator[Answer]:
-    """Yield the answers in order; all selections use the same X in memory."""
-    whole = procedure.shared()
-    return in_threads(
-        [
-            partial(call, replace(procedure, report=partial(bar.advance, number)), whole, *job)
-            for number, job in enumerate(jobs)
-        ],
-        workers,
-    )
+    """Yield the answers in order; all selections use the same X in memory.
+
+    After an interrupt, selections in other threads end with the search that they are at.
+    """
+    whole, is_over = procedure.shared(), Event()
+
+    def report(number: int, count: int) -> None:
+        if is_over.is_set():
+            raise KeyboardInterrupt
+        bar.advance(number, count)
+
+    calls = [
+        partial(call, replace(procedure, report=partial(report, number)), whole, *job)
+        for number, job in enumerate(jobs)
+    ]
+    try:
+        yield from in_threads(calls, workers)
+    finally:
+        is_over.set()
 
 
 def _in_processes(

@@ -99,9 +99,10 @@ class GreedyRLSRanker(GreedyRLSBase):
     random_state : int, RandomState, Generator or None, default=0
         Seed of the outer folds if `alpha_cv` is a number and there are no groups.
     n_jobs : int, optional
-        Threads over outer folds; -1 takes all cores. The answer is the same. With a number for
-        `alpha` and for the size there are no outer folds: then threads work on blocks of rows if
-        there are no groups, and `n_jobs` has no effect yet on a search that leaves out queries.
+        Number of outer folds that are searched at the same time, in threads; -1 uses all cores.
+        The result does not depend on it. With a number for `alpha` and for the size there are no
+        outer folds: then threads work on blocks of rows if X is large and there are no groups, and
+        `n_jobs` has no effect on a search that leaves out queries.
     verbose : int, default=0
         1 shows a progress bar on long runs (needs tqdm).
 
