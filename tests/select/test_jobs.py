@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -176,3 +179,29 @@ def test_an_error_in_a_part_is_an_error(traps: Traps, tune: Tune) -> None:
     traps.at("begin outer fold", 3, fails)
     with pytest.raises(RuntimeError, match="the third fold"):
         GreedyRLSRegressor(alpha=GRID, max_features=4, n_jobs=3).fit(X, Y)
+
+
+@compiled
+def test_an_interrupt_ends_the_selections_of_other_threads(traps: Traps) -> None:
+    """They do not go on to their end, which might take minutes."""
+    begun = traps.watch("begin outer fold")
+    started = threading.Event()
+
+    def first(original: Any, *arguments: Any, **options: Any) -> Any:
+        # The main thread is interrupted while selections are under way.
+        if threading.current_thread() is not threading.main_thread() and not started.is_set():
+            started.set()
+            _thread.interrupt_main()
+        return original(*arguments, **options)
+
+    traps.around("select in a fold", first)
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        cross_validate_path(
+            WIDE, WIDE_Y, "auto", cv=8, alpha=GRID, max_features=10, n_random=0, n_jobs=2
+        )
+    ended = time.monotonic() + 20.0
+    while threading.active_count() > before and time.monotonic() < ended:
+        time.sleep(0.01)
+    assert threading.active_count() == before
+    assert len(begun) < 8 * 5

@@ -309,7 +309,10 @@ def covariance_of(parts: Sequence[Part]) -> Float:
 
 
 def _padded(part: Part, width: int) -> Part:
+    """Return a part with `width` losses; those that it lacks are NaN."""
     more = (0, width - part.centres.shape[1])
+    if more == (0, 0):
+        return part
 
     def wider(values: Float, *axes: tuple[int, int]) -> Float:
         return np.pad(values, axes, constant_values=np.nan)
