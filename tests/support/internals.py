@@ -14,7 +14,7 @@ from greedyrls._base import _tolerances as tolerances
 from greedyrls._base import kernels as kernels
 from greedyrls._base._codec import ArrayOf, Codec, Document, Key, Number, Whole
 from greedyrls._base._columns import ColumnCache, SelectedColumns
-from greedyrls._base._executors import SerialExecutor
+from greedyrls._base._executors import CopiedLock, Part, SerialExecutor, in_parts
 from greedyrls._base._namespaces import (
     HOST,
     ArrayLocation,
@@ -25,6 +25,7 @@ from greedyrls._base._namespaces import (
     numpy_of,
 )
 from greedyrls._base._native import native
+from greedyrls._base._progress import TimeLeft, jobs_bar
 from greedyrls._base._sigmoid import Sigmoid, fit_sigmoid
 from greedyrls._base._warnings import GreedyRLSWarning, NumericalWarning
 from greedyrls._base.numbers import (

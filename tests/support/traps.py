@@ -43,7 +43,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     # Folds, penalties and the procedure around the search.
     "add feature to folds": ("_criteria._fold_state.FoldState.add",),
     "begin outer fold": ("_select._outer_fold.OuterFold.__init__",),
-    "search outer folds in threads": ("_select._nested.in_threads",),
+    "search outer folds in threads": ("_select._nested.in_parts",),
     "scale penalties": ("_select._select.problem_scale",),
     "fit all features": ("_select._select.all_features_losses",),
     "select in a fold": ("assess._procedure.select",),

@@ -105,6 +105,12 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
             "never": {"_search._searches._WORTH_LANES": 10**9},
         }
     ),
+    # Elements of X from which a single search has threads over rows rather than compiled steps.
+    "threads_over_rows": constant("_select._request._WORTH_THREADS"),
+    # Elements of X from which compiled searches run in threads.
+    "threads_over_searches": constant("_select._request._WORTH_SEARCHES"),
+    # Seconds of work from which searches by NumPy run in processes.
+    "worth_processes": constant("_select._request._WORTH_PROCESSES"),
     # Memory for searches that are kept between the rounds of outer folds.
     "live_bytes": constant("_select._nested._LIVE_BYTES"),
     # Candidates that one penalty of several may score late, before it is searched alone.

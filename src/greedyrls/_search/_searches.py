@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
-from .._base import Float, native
+from .._base import Float, in_threads, native
 from .._criteria import LanePath, LooData, LooLanes
+from .._problem import Problem
 from .._steppers import can_compile
 from ..path import Counters, Moments, SelectionPath, Step, StopReason
 from ._checkpoint import Checkpoint
@@ -15,6 +17,7 @@ from ._run import UNWATCHED, Limits, Search, Watch, search_path, settings_of
 
 # The most searches in lockstep: their feature spaces must fit beside X.
 _LANES = 12
+_COMPILED_LOSSES = ("squared", "absolute", "zero_one", "balanced_zero_one")
 # With fewer elements of X a single search, which scores every candidate, is as fast.
 _WORTH_LANES = 20_000
 
@@ -27,15 +30,25 @@ def search_paths(
     watch: Watch = UNWATCHED,
     checkpoint: Checkpoint | None = None,
     n_before: int = 0,
+    n_jobs: int = 1,
 ) -> Iterator[SelectionPath]:
     """Yield the paths of several penalties on the same data, in their order.
 
     With a checkpoint they run one by one, since every step is written. `n_before` is the number of
-    earlier searches on these data.
+    earlier searches on these data. Compiled searches that nobody watches run in `n_jobs` threads.
     """
     if checkpoint is None:
         searches = Searches(plan, data, alphas, limits, watch, is_first=n_before == 0)
-        yield from searches.paths(range(len(alphas)))
+        rows = range(len(alphas))
+        if n_jobs > 1 and watch.callback is None and not watch.verbose:
+            # The first search makes what the others share.
+            yield from searches.paths(rows[:1])
+            rows = rows[1:]
+            if isinstance(data, LooData) and columns_are_packed(data):
+                jobs = [partial(_only_path, searches, row) for row in rows]
+                yield from in_threads(jobs, min(n_jobs, max(1, len(jobs))))
+                return
+        yield from searches.paths(rows)
         return
     for number, alpha in enumerate(alphas.tolist(), n_before):
         log = checkpoint.search(number)
@@ -43,6 +56,11 @@ def search_paths(
         yield path
         if path.interrupted:
             return
+
+
+def _only_path(searches: Searches, row: int) -> SelectionPath:
+    (path,) = searches.paths([row])
+    return path
 
 
 class Searches:
@@ -175,8 +193,38 @@ def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
         and data.problem.X.is_in_memory
         and not data.problem.X.location.on_device
         and data.problem.n_samples * data.problem.n_features > _WORTH_LANES
-        and not (native() is not None and can_compile(data, plan.loss))
+        and not takes_compiled_steps(plan, data)
     )
+
+
+def is_compiled(plan: Plan, problem: Problem) -> bool:
+    """Return whether searches for a problem take compiled steps, before anything is read."""
+    return (
+        native() is not None
+        and plan.folds is None
+        and plan.direction.name == "forward"
+        and plan.strategy == "auto"
+        and plan.block_rows is None
+        and plan.loss.name in _COMPILED_LOSSES
+        and not problem.is_grouped
+        and problem.X.host_array is not None
+        and problem.X.centers is None
+    )
+
+
+def takes_compiled_steps(plan: Plan, data: LooData) -> bool:
+    """Return whether searches on these data take compiled steps, which need no interpreter."""
+    return is_compiled(plan, data.problem) and can_compile(data, plan.loss)
+
+
+def columns_are_packed(data: LooData) -> bool:
+    """Return whether compiled searches on these data have begun, and need no pass over X.
+
+    What a search gets then does not depend on what others have asked for, so that several can run
+    at the same time.
+    """
+    compiled = data.compiled.values()
+    return bool(compiled) and all(rows.keeps_z or rows.is_packed for rows in compiled)
 
 
 def _lane_path(

@@ -121,8 +121,8 @@ class CompiledRows:
             columns = np.empty((len(order), self.n_features))
         else:
             columns = np.ascontiguousarray(self._data.samples.products(indices))
+            columns[:, self._data.constant] = 0.0  # as packed columns have it
         self._module.products(self.handle, order, columns)
-        columns[:, self._data.constant] = 0.0
         return columns
 
     def anchor_products(self, anchor: Float) -> Float:

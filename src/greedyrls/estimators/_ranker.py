@@ -46,9 +46,7 @@ from ..path import SelectionPath, SizeRule
 from ._base import SPARSE, GreedyRLSBase
 
 # Groups are the queries, which the criterion leaves out by folds of its own.
-_CALLER = Caller(
-    {"n_features": "n_features_to_select"}, takes_shares=True, has_folds=True, spreads_folds=True
-)
+_CALLER = Caller({"n_features": "n_features_to_select"}, takes_shares=True, has_folds=True)
 # Scores of samples left out that differ by less, relative to those of their query, are tied.
 _ROUNDING = 1e-11
 
@@ -101,9 +99,10 @@ class GreedyRLSRanker(GreedyRLSBase):
     random_state : int, RandomState, Generator or None, default=0
         Seed of the outer folds if `alpha_cv` is a number and there are no groups.
     n_jobs : int, optional
-        Threads over outer folds; -1 takes all cores. The answer is the same. With a number for
-        `alpha` and for the size there are no outer folds: then threads work on blocks of rows if
-        there are no groups, and `n_jobs` has no effect yet on a search that leaves out queries.
+        Number of outer folds that are searched at the same time, in threads; -1 uses all cores.
+        The result does not depend on it. With a number for `alpha` and for the size there are no
+        outer folds: then threads work on blocks of rows if X is large and there are no groups, and
+        `n_jobs` has no effect on a search that leaves out queries.
     verbose : int, default=0
         1 shows a progress bar on long runs (needs tqdm).
 
