@@ -16,7 +16,6 @@ from tuning import SETTINGS, Tune, change, tuned
 VALUES: dict[str, list[Any]] = {
     "fold_engine": ["many", "large", "models"],
     "compiled_steps": [True, False],
-    "lanes": ["always", "never"],
     "rebuild_every_step": [True, False],
     "skip_rows": [True, False],
     "feature_kernels": [True, False],

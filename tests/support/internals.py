@@ -57,7 +57,6 @@ from greedyrls._criteria._fold_inverses import DENSE_ROWS, FoldInverses, _SmallF
 from greedyrls._criteria._fold_state import FoldData, FoldState
 from greedyrls._criteria._group_bounds import group_bounds, group_openness, pairs_of, score_groups
 from greedyrls._criteria._held_out_losses import held_out_losses
-from greedyrls._criteria._lanes import LooLanes
 from greedyrls._criteria._leave_one_out import LeaveOneOut
 from greedyrls._criteria._loo_data import LooData
 from greedyrls._criteria._loo_loss import LossState
@@ -103,7 +102,7 @@ from greedyrls._search import _checkpoint as checkpoint
 from greedyrls._search._capabilities import FEATURES, KINDS, check_supported
 from greedyrls._search._plan import Plan, make_plan
 from greedyrls._search._run import Limits, Watch, search_path
-from greedyrls._search._searches import _take_steps_together, search_paths
+from greedyrls._search._searches import search_paths
 from greedyrls._search._searching import forward, replay
 from greedyrls._select._alphas import auto_grid, penalty_scale, refit_grid
 from greedyrls._select._options import Options

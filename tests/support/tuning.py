@@ -98,13 +98,6 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
             True: {},
         }
     ),
-    # Search several penalties together, however small or large X is.
-    "lanes": choice(
-        {
-            "always": {"_search._searches._WORTH_LANES": 0},
-            "never": {"_search._searches._WORTH_LANES": 10**9},
-        }
-    ),
     # Elements of X from which a single search has threads over rows rather than compiled steps.
     "threads_over_rows": constant("_select._request._WORTH_THREADS"),
     # Elements of X from which compiled searches run in threads.
@@ -113,8 +106,6 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "worth_processes": constant("_select._request._WORTH_PROCESSES"),
     # Memory for searches that are kept between the rounds of outer folds.
     "live_bytes": constant("_select._nested._LIVE_BYTES"),
-    # Candidates that one penalty of several may score late, before it is searched alone.
-    "lane_late_candidates": constant("_criteria._lanes._MOST_LATER"),
     # Rebuild the feature space after every step: any drift is too much.
     "rebuild_every_step": choice(
         {
@@ -150,8 +141,6 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "tile_elements": constant("_base.kernels.TILE_ELEMENTS"),
     # The same for the sums at the start.
     "start_tile_elements": constant("_base.kernels.START_ELEMENTS"),
-    # Elements of leave-one-out errors made at a time in a search for several penalties.
-    "lane_elements": constant("_criteria._lanes.HALF_TILE_ELEMENTS"),
     # Elements of X that are sorted by fold at a time.
     "fold_tile_elements": constant("_data._matrix.SET_ELEMENTS"),
     # Elements of held-out rows at a time.

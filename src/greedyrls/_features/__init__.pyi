@@ -22,8 +22,6 @@ from ._gram import Ranking as Ranking
 from ._group_pairs import GroupPairs as GroupPairs
 from ._group_pairs import fold_pairs as fold_pairs
 from ._group_pairs import joint_coefficients as joint_coefficients
-from ._lane_space import LaneSpace as LaneSpace
 from ._penalties import penalty_of as penalty_of
 from ._spread import column_on as column_on
 from ._spread import follow_spread as follow_spread
-from ._stacked_space import StepPivots as StepPivots

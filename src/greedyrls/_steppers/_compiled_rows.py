@@ -20,7 +20,7 @@ from .._rows import loss_shares, row_products
 # bounds and Gram columns do.
 KEPT_ELEMENTS = 1 << 18
 # The same with a loss that no bound is known for.
-_KEPT_BYTES = 1 << 29
+_KEPT_LOSS_BYTES = 1 << 29
 # A copy of X, column by column, may take so many bytes; with more, columns are gathered from X.
 _PACKED_BYTES = 1 << 27
 # Gram columns may take so many bytes, however small X is.
@@ -46,7 +46,7 @@ def can_compile(data: LooData, loss: Loss) -> bool:
         and data.layout.costs is None
         and problem.X.centers is None
         and len(data.samples.blocks) == 1
-        and (loss.name == "squared" or 8 * values.size <= _KEPT_BYTES)
+        and (loss.name == "squared" or 8 * values.size <= _KEPT_LOSS_BYTES)
     )
 
 
