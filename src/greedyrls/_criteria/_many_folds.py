@@ -47,7 +47,8 @@ class ManyFoldData(LooData):
         super().__init__(problem, is_shared=is_shared)
         self.folds = folds
         counted = problem.has_weight
-        self.inverses = FoldInverses([split.test[counted[split.test]] for split in folds.splits])
+        self.tests = [split.test[counted[split.test]] for split in folds.splits]
+        self.inverses = FoldInverses(self.tests)
         weights = problem.weights
         weights = np.ones(problem.n_samples) if weights is None else weights
         if problem.fit_intercept:
@@ -105,6 +106,10 @@ class ManyFoldState(SelectionState):
         """Set the errors (t × m), scaled by √w, and their sums of squares over folds (t × K)."""
         self.errors = self.inverses.times(self.block.r)
         self._sums = self.inverses.sums(np.square(self.errors))
+
+    def set_sums(self, sums: Float) -> None:
+        """Set the sums of squared errors over folds (t × K) after a step of a stepper."""
+        self._sums = sums
 
     @property
     def fold_losses(self) -> Float:

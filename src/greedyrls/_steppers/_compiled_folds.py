@@ -1,0 +1,279 @@
+"""Compiled searches by folds that each row is in one of, and models of all sizes by the same folds.
+
+Every fold has a model of its own, as with `FoldState`; that of all rows gives them all, as with
+`ManyFoldState`, which takes the steps that the compiled search leaves to it.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import Float
+from .._criteria import FoldCurve, ManyFoldData, ManyFoldState
+from .._features import Chosen, pivots
+from .._problem import Problem
+from .._rows import leftover_tile
+from ._compiled_rows import MOST_RUNNERS_UP, STOPS, TAKEN, add_noted, in_order
+from ._native import native
+from ._stepper import Stop
+
+# What a search keeps of all candidates, m × n numbers, may take so many bytes: there is one for
+# each penalty.
+_KEPT_BYTES = 1 << 26
+# Features that a search has room for at first.
+_FIRST_ROOM = 64
+
+
+def can_compile_folds(problem: Problem) -> bool:
+    """Whether there are compiled searches by folds, and room for what they keep."""
+    m, n = problem.X.shape
+    return native() is not None and 8 * m * n <= _KEPT_BYTES
+
+
+def compiled_fold_stepper(state: ManyFoldState, n_runners_up: int) -> CompiledFoldStepper | None:
+    """Return the stepper of a search by folds, if there is compiled code for it."""
+    module = native()
+    if module is None or n_runners_up > MOST_RUNNERS_UP or not can_compile_folds(state.problem):
+        return None
+    return CompiledFoldStepper(module, state, n_runners_up)
+
+
+class FoldOrder:
+    """The rows that are in folds, one fold after the other."""
+
+    def __init__(self, data: ManyFoldData) -> None:
+        self.rows: NDArray[np.intp] = np.concatenate(data.tests)
+        sizes = [len(test) for test in data.tests]
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    def sums(self, values: Float) -> Float:
+        """Sums over the rows of each fold, (K × …), of numbers (rows × …) in this order."""
+        pairs = zip(self.starts[:-1], self.starts[1:], strict=True)
+        return np.array([values[first:last].sum(axis=0) for first, last in pairs])
+
+    def spread(self, values: Float) -> Float:
+        """A number of each fold (K × …) for each of its rows."""
+        return np.repeat(values, np.diff(self.starts), axis=0)
+
+
+class CompiledFolds:
+    """What compiled searches by the same folds share: the models of all folds without features."""
+
+    def __init__(self, module: ModuleType, data: ManyFoldData) -> None:
+        self._data, self.order = data, FoldOrder(data)
+        (self._block,) = data.samples.blocks
+        problem, start, order = data.problem, data.start, self.order
+        t, n = start.correlation.shape
+        nothing = np.empty((0, n))
+        V = np.array(leftover_tile(self._block, order.rows, None, nothing), order="C")
+        V[:, data.constant] = 0.0
+        r = np.ascontiguousarray(self._block.r[:, order.rows])
+        delta = start.diagonal - order.sums(np.square(V))
+        tau = np.stack([start.correlation[k] - order.sums(r[k][:, None] * V) for k in range(t)], 1)
+        errors = r
+        if problem.fit_intercept:
+            weights = self._block.filled_weights()[order.rows]
+            root = np.sqrt(weights)
+            left = weights.sum() - order.sums(weights)
+            along = -order.sums(root[:, None] * V) / left[:, None]  # (K × n)
+            rho = -order.sums(root[:, None] * r.T) / left[:, None]  # (K × t)
+            V -= root[:, None] * order.spread(along)
+            delta -= left[:, None] * np.square(along)
+            tau -= (left[:, None] * rho)[:, :, None] * along[:, None, :]
+            errors = r - (root[:, None] * order.spread(rho)).T
+        self.n_targets, self.n_folds = t, len(data.tests)
+        self._columns: dict[int, Float] = {}
+        self.handle = module.new_fold_rows(
+            V,
+            order.starts,
+            np.ascontiguousarray(delta),
+            np.ascontiguousarray(tau),
+            np.ascontiguousarray(errors),
+            np.ascontiguousarray(start.diagonal),
+            np.square(errors).sum(axis=1),
+        )
+
+    def column(self, index: int) -> Float:
+        """Return the rows of a feature in the order of folds, (rows); kept for other searches."""
+        if index not in self._columns:
+            column = self._block.columns.fresh(np.array([index]), self.order.rows)[0]
+            if self._data.start.diagonal[index] == 0.0:
+                column[:] = 0.0  # what is left is rounding of its mean
+            self._columns[index] = np.ascontiguousarray(column)
+        return self._columns[index]
+
+
+class CompiledFoldStepper:
+    """The `Stepper` of a search by folds on a dense array."""
+
+    def __init__(self, module: ModuleType, state: ManyFoldState, n_runners_up: int) -> None:
+        self._module, self._state = module, state
+        if "folds" not in state.data.compiled:
+            state.data.compiled["folds"] = CompiledFolds(module, state.data)
+        self._folds: CompiledFolds = state.data.compiled["folds"]
+        self._search: object = None
+        self._room = 0
+        self._n_whole = state.size  # features that the general engine knows of
+        self._size = 0  # features that the compiled search knows of
+        self._best = np.zeros(1 + n_runners_up, dtype=np.int64)
+        self._losses = np.zeros(1 + n_runners_up)
+        self._sums = np.zeros((self._folds.n_targets, self._folds.n_folds))
+        self.runners_up: tuple[tuple[int, float], ...] = ()
+
+    def begin(self, last: int) -> Stop | None:
+        """Add the features that the compiled search does not know of."""
+        state = self._state
+        if self._search is None or state.size >= self._room:
+            self._start(last)
+        self._n_whole = state.size
+        return self._catch_up()
+
+    def _start(self, last: int) -> None:
+        """A search from the models without features, with room for all, or for twice as many."""
+        state = self._state
+        self._room = min(last, max(_FIRST_ROOM, 2 * state.size))
+        barred = (np.asarray(state.barred) > 0.0).astype(np.uint8)
+        barred[state.selected] = 0
+        alpha = float(state.features.penalty.diagonal)
+        self._search = self._module.new_fold_search(self._folds.handle, alpha, barred, self._room)
+        self._size = 0
+
+    def _catch_up(self) -> Stop | None:
+        """Add what the state knows of; what cannot be added here ends compiled steps."""
+        selected = self._state.selected
+        while self._size < len(selected):
+            later = selected[self._size + 1 :]
+            if self._add(selected[self._size], *in_order(later)) is None:
+                return Stop.NOT_AVAILABLE
+        return None
+
+    def _add(self, index: int, ranking: object, remaining: int) -> Float | None:
+        """Add a feature to the compiled search; its Gram column, or None if it is in doubt."""
+        state = self._state
+        column = np.ascontiguousarray(state.gram.take(index, ranking, remaining))
+        column[state.data.constant] = 0.0
+        rows = self._folds.column(index)
+        if self._module.fold_add(self._search, index, column, rows, self._sums) != TAKEN:
+            return None
+        self._size += 1
+        return column
+
+    def step(self, last: int) -> int | Stop:
+        """Take a step in C."""
+        state, module = self._state, self._module
+        if self._size >= self._room:
+            n_whole = self._n_whole
+            self._start(last)
+            self._n_whole = n_whole
+            if (stop := self._catch_up()) is not None:
+                self.settle()
+                return stop
+        answer = module.fold_choose(self._search, self._best, self._losses)
+        if answer != TAKEN:
+            self.settle()
+            return STOPS[answer]
+        index = int(self._best[0])
+        state.samples.exact_evaluations += state.problem.n_available - self._size
+        column = self._add(index, self._ranking, last - self._size)
+        if column is None:
+            self.settle()
+            return Stop.IN_DOUBT
+        products = np.append(column[state.selected], state.start.diagonal[index])
+        state.features.note(index, products)
+        state.barred[index] = np.inf
+        state.set_sums(self._sums.copy())
+        state.largest_drift = max(state.largest_drift, module.fold_drift(self._search))
+        self.runners_up = tuple(
+            (int(other), float(loss))
+            for other, loss in zip(self._best[1:], self._losses[1:], strict=True)
+            if other >= 0
+        )
+        return index
+
+    def _ranking(self, count: int) -> list[int]:
+        """The candidates of smallest loss in the last step, best first."""
+        losses = np.empty(self._state.problem.n_features)
+        self._module.fold_losses(self._search, losses)
+        order = np.argsort(losses, kind="stable")[:count]
+        ranked: list[int] = order[losses[order] < np.inf].tolist()
+        return ranked
+
+    def settle(self) -> None:
+        """Let the general engine add what it does not know of."""
+        add_noted(self._state, self._n_whole)
+        self._n_whole = self._state.size
+
+
+class _CompiledFoldCurve(FoldCurve):
+    """A `FoldCurve` whose folds are left out in C."""
+
+    def __init__(self, module: ModuleType, data: ManyFoldData, chosen: Chosen) -> None:
+        super().__init__(data, chosen)
+        self._module = module
+        if "curve" not in data.compiled:
+            order = FoldOrder(data)
+            errors = data.inverses.times(self._r)[:, order.rows]
+            data.compiled["curve"] = order, np.ascontiguousarray(errors)
+        self._order: FoldOrder
+        self._order, self._start = data.compiled["curve"]
+        rows = self._order.rows
+        self._sorted = np.ascontiguousarray(self._columns[:, rows])
+        self._root: Float | None = None
+        if data.problem.fit_intercept:
+            weights = data.samples.blocks[0].filled_weights()[rows]
+            self._root = np.sqrt(weights / weights.sum())
+
+    def _sums(self, penalty: float, kept: list[Float] | None = None) -> Float | None:
+        """Sums of squared errors (k × t) of all models; `kept` gets their errors (k × t × rows)."""
+        models = pivots(self._chosen, penalty)
+        if models is None:
+            return None
+        parts = []
+        for chain, model in zip(self._chosen.chains, models, strict=True):
+            columns = model.inverse @ self._sorted[chain.positions]
+            errors, sums = self._start.copy(), np.zeros(model.steps.shape)
+            of_sizes = None if kept is None else np.empty((*sums.shape, columns.shape[1]))
+            arrays = self._root, columns, np.ascontiguousarray(model.steps), errors, sums, of_sizes
+            if self._module.fold_curve(self._order.starts, *arrays) != TAKEN:
+                raise MemoryError("There is no memory for the rows of one fold.")
+            parts.append(sums[chain.ends - 1])
+            if kept is not None and of_sizes is not None:
+                kept.append(of_sizes[chain.ends - 1])
+        return np.concatenate(parts)
+
+    def losses(self, penalties: Float) -> Float:
+        """Return losses of each penalty and size, (G × k); infinite if rounding hides a penalty."""
+        losses = np.full((len(penalties), self._chosen.n_models), np.inf)
+        count = self._data.fold_weights.sum() * len(self._r)
+        for number, penalty in enumerate(penalties):
+            sums = self._sums(float(penalty))
+            if sums is not None:
+                losses[number] = sums.sum(axis=1) / count
+        losses[~np.isfinite(losses)] = np.inf
+        return losses
+
+    def own_errors(self, penalties: Float) -> Float:
+        """Return held-out errors (k × t × m) of each size with its own penalty (k)."""
+        result = np.full((len(penalties), *self._r.shape), np.nan)
+        for penalty in np.unique(penalties):
+            parts: list[Float] = []
+            sums = self._sums(float(penalty), parts)
+            if sums is None:
+                continue
+            (sizes,) = ((penalties == penalty) & np.isfinite(sums).all(axis=1)).nonzero()
+            result[sizes] = self._r
+            result[sizes[:, None, None], np.arange(len(self._r))[:, None], self._order.rows] = (
+                np.concatenate(parts)[sizes]
+            )
+        return result
+
+
+def fold_curve(data: ManyFoldData, chosen: Chosen) -> FoldCurve:
+    """Return the held-out losses of models on chosen features, by folds."""
+    module = native()
+    if module is None or not chosen.indices:
+        return FoldCurve(data, chosen)
+    return _CompiledFoldCurve(module, data, chosen)
