@@ -70,7 +70,8 @@ def nothing_chosen(is_nothing: Callable[[Any], bool]) -> Changes:
     return {f"{user}.select": selected for user in users}
 
 
-_ONE_FACTOR = {
+_NOT_COMPILED = {"_steppers._compiled_folds.native": lambda: None}
+_ONE_FACTOR = _NOT_COMPILED | {
     "_search._plan._MANY_FOLDS": 2,
     "_search._plan._WORTH_IT": 0,
     "_search._plan._SMALL_FOLD": math.inf,
@@ -78,13 +79,14 @@ _ONE_FACTOR = {
 
 SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Which engine runs ---------------------------------------------------------------------------
-    # Folds: one factor for all ("many"), the same with every fold kept as columns ("large"), or a
-    # model for each fold ("models").
+    # Folds: one factor for all ("many"), the same with every fold kept as columns ("large"), a model
+    # for each fold ("models"), or compiled steps, however large folds are.
     "fold_engine": choice(
         {
             "many": _ONE_FACTOR,
             "large": _ONE_FACTOR | {"_criteria._fold_inverses.DENSE_ROWS": 0},
-            "models": {"_search._plan._MANY_FOLDS": math.inf},
+            "models": _NOT_COMPILED | {"_search._plan._MANY_FOLDS": math.inf},
+            "compiled": {"_steppers._compiled_folds._SMALL_FOLD": math.inf},
         }
     ),
     # Search several penalties together, however small or large X is.

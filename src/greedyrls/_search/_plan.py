@@ -48,7 +48,7 @@ from .._problem import (
     make_folds,
     make_loss,
 )
-from .._steppers import can_compile_folds
+from .._steppers import gains_by_compiled_folds
 from ..path import FORWARD, Direction
 from ._capabilities import check_supported
 
@@ -114,7 +114,7 @@ class Plan:
             and problem.costs is None
             and problem.X.is_in_memory
             and not (problem.X.is_sparse or problem.X.location.on_device)
-            and (can_compile_folds(problem) or are_many(folds, problem.n_features))
+            and (gains_by_compiled_folds(problem, folds) or are_many(folds, problem.n_features))
             and suits_many_folds(problem, folds)
         )
 

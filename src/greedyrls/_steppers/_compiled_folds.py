@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._base import Float
 from .._criteria import FoldCurve, ManyFoldData, ManyFoldState
 from .._features import Chosen, pivots
-from .._problem import Problem
+from .._problem import Folds, Problem
 from .._rows import leftover_tile
 from ._compiled_rows import MOST_RUNNERS_UP, STOPS, TAKEN, add_noted, in_order
 from ._native import native
@@ -23,6 +23,10 @@ from ._stepper import Stop
 # What a search keeps of all candidates, m × n numbers, may take so many bytes: there is one for
 # each penalty.
 _KEPT_BYTES = 1 << 26
+# Rows of a fold, on average, or numbers m × n up to which a step that updates them all costs less
+# than one in feature space with a model for each fold.
+_SMALL_FOLD = 64
+_SMALL_ELEMENTS = 1 << 17
 # Features that a search has room for at first.
 _FIRST_ROOM = 64
 
@@ -31,6 +35,13 @@ def can_compile_folds(problem: Problem) -> bool:
     """Whether there are compiled searches by folds, and room for what they keep."""
     m, n = problem.X.shape
     return native() is not None and 8 * m * n <= _KEPT_BYTES
+
+
+def gains_by_compiled_folds(problem: Problem, folds: Folds) -> bool:
+    """Whether a compiled search by folds is possible, and faster than a model for each fold."""
+    count = int(np.count_nonzero(problem.has_weight))
+    is_small = count * problem.n_features <= _SMALL_ELEMENTS
+    return can_compile_folds(problem) and (is_small or count <= _SMALL_FOLD * folds.n_splits)
 
 
 def compiled_fold_stepper(state: ManyFoldState, n_runners_up: int) -> CompiledFoldStepper | None:
