@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 import re
+import subprocess
+import sys
 import tomllib
-from collections.abc import Iterator
-from importlib import metadata
+from collections.abc import Callable, Iterator
+from importlib import import_module, metadata
+from types import ModuleType
 
 import pytest
 
@@ -81,3 +86,43 @@ def test_compiled_steps_can_be_switched_off(
     assert native() is None
     off = ("compiled steps", "no (switched off by GREEDYRLS_COMPILED=0)")
     assert off in shown(capsys)
+
+
+def import_module_raising(error: ImportError) -> Callable[..., ModuleType]:
+    def raising(name: str, package: str | None = None) -> ModuleType:
+        if name == "._compiled":
+            raise error
+        return import_module(name, package)
+
+    return raising
+
+
+def test_a_package_that_was_built_without_a_compiler(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GREEDYRLS_COMPILED", raising=False)
+    missing = import_module_raising(ModuleNotFoundError("No module named _compiled"))
+    monkeypatch.setattr(importlib, "import_module", missing)
+    assert native() is None
+    none = ("compiled steps", "no (the package was built without a C compiler)")
+    assert none in shown(capsys)
+
+
+def test_compiled_steps_of_another_machine_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GREEDYRLS_COMPILED", raising=False)
+    broken = import_module_raising(ImportError("wrong ELF class"))
+    monkeypatch.setattr(importlib, "import_module", broken)
+    with pytest.warns(RuntimeWarning, match="cannot be loaded, so steps run in NumPy: wrong ELF"):
+        assert native() is None
+
+
+@pytest.mark.parametrize("variant", ["avx2", "baseline"])
+def test_another_variant_can_be_chosen(variant: str) -> None:
+    module = native()
+    if module is None:
+        pytest.skip("steps are not compiled")
+    code = "import greedyrls; greedyrls.show_versions()"
+    variables = os.environ | {"GREEDYRLS_COMPILED": variant}
+    got = subprocess.check_output([sys.executable, "-c", code], env=variables, text=True)
+    expected = "baseline" if module.variant() == "baseline" else variant
+    assert f"compiled steps: {expected}\n" in got

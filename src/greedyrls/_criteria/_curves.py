@@ -5,7 +5,7 @@ Residuals and leverages of all sizes are running sums (`_chosen`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -234,6 +234,21 @@ def _predictions(
     return values
 
 
+def whole_predictions(
+    samples: SampleSpace, problem: Problem, question: Callable[..., Float]
+) -> tuple[Float, Float, Float | None]:
+    """Return targets, predictions (… × rows) and weights of the rows of positive weight.
+
+    `question` returns the predictions of a block.
+    """
+    answers, weights = samples.each(question), problem.weights
+    values = answers[0] if len(answers) == 1 else np.concatenate(answers, axis=-1)
+    if weights is None:
+        return problem.Y, values, None
+    (used,) = weights.nonzero()
+    return problem.Y[used], values[..., used], weights[used]
+
+
 class LooCurve:
     """Leave-one-out losses of models on the chosen features, by size, for any penalty."""
 
@@ -319,15 +334,8 @@ class LooCurve:
     def _as_a_whole(
         self, model: Models, positions: NDArray[np.intp] | None = None
     ) -> tuple[Float, Float, Float | None]:
-        """Return targets, predictions (t × k × rows) and weights of the rows of positive weight."""
-        problem, weights = self._problem, self._problem.weights
         question = partial(_predictions, chosen=self._chosen, model=model, positions=positions)
-        answers = self._samples.each(question)
-        values = answers[0] if len(answers) == 1 else np.concatenate(answers, axis=2)
-        if weights is None:
-            return problem.Y, values, None
-        (used,) = weights.nonzero()
-        return problem.Y[used], values[:, :, used], weights[used]
+        return whole_predictions(self._samples, self._problem, question)
 
 
 class Curve(Protocol):

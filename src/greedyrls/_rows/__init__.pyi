@@ -11,11 +11,12 @@ from ._at_set import factor_sums as factor_sums
 from ._at_set import removal_losses as removal_losses
 from ._at_set import removal_predictions as removal_predictions
 from ._at_set import removal_squares as removal_squares
+from ._at_set import removed_columns as removed_columns
 from ._at_set import without as without
+from ._block_set import BlockSet as BlockSet
 from ._blocks import RowBlock as RowBlock
 from ._fold_answers import Candidates as Candidates
 from ._fold_answers import SetSums as SetSums
-from ._fold_at_set import FoldRemovals as FoldRemovals
 from ._fold_at_set import energy as energy
 from ._fold_at_set import fold_at_set as fold_at_set
 from ._fold_at_set import fold_removal_losses as fold_removal_losses

@@ -47,7 +47,10 @@ def gains_by_compiled_folds(problem: Problem, folds: Folds) -> bool:
 def compiled_fold_stepper(state: ManyFoldState, n_runners_up: int) -> CompiledFoldStepper | None:
     """Return the stepper of a search by folds, if there is compiled code for it."""
     module = native()
-    if module is None or n_runners_up > MOST_RUNNERS_UP or not can_compile_folds(state.problem):
+    is_plain = state.criterion_loss.name == "squared" and state.layout.costs is None
+    if module is None or not is_plain or n_runners_up > MOST_RUNNERS_UP or state.keeps_columns:
+        return None
+    if not can_compile_folds(state.problem):
         return None
     return CompiledFoldStepper(module, state, n_runners_up)
 
@@ -195,10 +198,10 @@ class CompiledFoldStepper:
         products = np.append(column[state.selected], state.start.diagonal[index])
         state.features.note(index, products)
         state.barred[index] = np.inf
-        state.set_sums(self._sums.copy())
+        state.fold_losses = self._sums.mean(axis=0) / state.data.fold_weights
         state.largest_drift = max(state.largest_drift, module.fold_drift(self._search))
         self.runners_up = tuple(
-            (int(other), float(loss))
+            (int(other), float(loss) / state.loss_weight)
             for other, loss in zip(self._best[1:], self._losses[1:], strict=True)
             if other >= 0
         )

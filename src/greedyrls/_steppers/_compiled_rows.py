@@ -34,7 +34,7 @@ _GRAM_BYTES = 1 << 26
 # Types that are read as they are, by their character.
 _TYPES = "?bBhHiIlLqQfd"
 
-LOSSES = {"squared": 0, "absolute": 1, "zero_one": 2, "balanced_zero_one": 2}
+LOSSES = {"squared": 0, "absolute": 1, "zero_one": 2, "balanced_zero_one": 3}
 
 
 def in_order(later: list[int]) -> tuple[Ranking, int]:

@@ -12,8 +12,8 @@ import numpy as np
 
 from .._base import Float
 from .._criteria import (
+    EveryCandidate,
     LeaveOneOut,
-    LeaveOneOutLoss,
     LooData,
     LossState,
     ManyFoldState,
@@ -51,7 +51,7 @@ def compiled_stepper(state: SelectionState, criterion: object, n_runners_up: int
         return None
     if isinstance(criterion, LeaveOneOut) and criterion.is_free:
         loss = make_loss("squared")
-    elif isinstance(criterion, LeaveOneOutLoss) and isinstance(state, LossState):
+    elif isinstance(criterion, EveryCandidate) and isinstance(state, LossState):
         loss = state.criterion_loss
     else:
         return None
@@ -164,7 +164,7 @@ class CompiledStepper:
         state, module = self._state, self._module
         products = np.empty(self._size + 1)
         module.read(self._search, "products", products)
-        state.features.note(index, products)
+        state.features.note_step(index, products)
         state.barred[index] = np.inf
         module.read(self._search, "sums", self._sums)
         module.read(self._search, "counters", self._counters)

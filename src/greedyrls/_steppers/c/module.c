@@ -252,7 +252,8 @@ static void free_search(OwnSearch *own)
         search->bounds, search->scratch, search->Z, search->c, search->steps, search->norms,
         search->inner, search->anchored, search->L, search->inverse, search->overlap,
         search->weights, search->anchor, search->recent, search->recent_index, search->open,
-        search->fourth, search->mixed, search->distances,
+        search->fourth, search->mixed, search->distances, search->chosen_z, search->cached,
+        search->slot_of, search->slot_feature, search->slot_size,
     };
     for (size_t k = 0; k < sizeof(arrays) / sizeof(arrays[0]); k++)
         free(arrays[k]);
@@ -311,6 +312,15 @@ static int allocate(Search *search)
     search->norms = array(n, number), search->inner = array(t * n, number);
     search->anchored = array(t * n, number), search->anchor = array(t * ld, number);
     search->L = array(capacity * n, number);
+    search->n_slots = CACHED_NUMBERS / ld < n ? CACHED_NUMBERS / ld : n;
+    search->n_slots = search->n_slots > FEWEST_SLOTS ? search->n_slots : FEWEST_SLOTS;
+    search->chosen_z = array(capacity * ld, number);
+    search->cached = array(search->n_slots * ld, number);
+    search->slot_of = array(n, sizeof(int64_t));
+    search->slot_feature = array(search->n_slots, sizeof(int64_t));
+    search->slot_size = array(search->n_slots, sizeof(int64_t));
+    for (int64_t i = 0; is_allocated && i < n; i++)
+        search->slot_of[i] = -1;
     search->overlap = array(capacity * capacity, number);
     return is_allocated;
 }

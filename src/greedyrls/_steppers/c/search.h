@@ -17,10 +17,13 @@
 /* Bounds of the spread of z over the rows are of use with so many rows, and unknown at first. */
 #define SPREAD_ROWS 4096
 #define UNKNOWN 1e100
+/* Numbers that z of candidates scored lately may take, and the fewest candidates. */
+#define CACHED_NUMBERS (1 << 20)
+#define FEWEST_SLOTS 64
 /* Columns scored lately that are kept, where X is not packed. */
 #define N_RECENT 64
 
-enum loss { SQUARED = 0, ABSOLUTE = 1, ZERO_ONE = 2 };
+enum loss { SQUARED = 0, ABSOLUTE = 1, ZERO_ONE = 2, BALANCED = 3 };
 
 /* Why a search leaves the next step to others; the order is that of `_compiled_stepper.py`. */
 enum stop {
@@ -96,6 +99,11 @@ typedef struct {
     double *recent;                   /* (N_RECENT × ld) columns that were scored lately */
     int64_t *recent_index;
     int64_t n_gathered;
+    double *chosen_z;  /* (capacity × ld) z of the chosen features when they were added */
+    double *cached;    /* (n_slots × ld) z of candidates that were scored lately */
+    int64_t n_slots, n_filled;
+    int64_t *slot_of;                  /* (n) -1 if there is none */
+    int64_t *slot_feature, *slot_size; /* (n_slots) whose z it is, and of which model */
     /* Report of the last step. */
     int64_t wanted; /* the candidate whose Gram column is needed */
     int64_t n_evaluations;
