@@ -79,8 +79,8 @@ _ONE_FACTOR = _NOT_COMPILED | {
 
 SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Which engine runs ---------------------------------------------------------------------------
-    # Folds: one factor for all ("many"), the same with every fold kept as columns ("large"), a model
-    # for each fold ("models"), or compiled steps, however large folds are.
+    # Folds: one factor for all ("many"), the same with every fold kept as columns ("large"), a
+    # model for each fold ("models"), or compiled steps, however large folds are ("compiled").
     "fold_engine": choice(
         {
             "many": _ONE_FACTOR,

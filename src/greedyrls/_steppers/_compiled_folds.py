@@ -196,7 +196,7 @@ class CompiledFoldStepper:
             self.settle()
             return Stop.IN_DOUBT
         products = np.append(column[state.selected], state.start.diagonal[index])
-        state.features.note(index, products)
+        state.features.note_step(index, products)
         state.barred[index] = np.inf
         state.fold_losses = self._sums.mean(axis=0) / state.data.fold_weights
         state.largest_drift = max(state.largest_drift, module.fold_drift(self._search))

@@ -2,49 +2,12 @@
 
 #include "folds.h"
 
-#include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "common.h"
 
-#include "search.h"
-
-#ifndef VARIANT
-#define VARIANT baseline
-#endif
-#define JOINED(variant, name) variant##_##name
-#define NAME_IN(variant, name) JOINED(variant, name)
-#define TEXT(a) #a
-#define QUOTED(a) TEXT(a)
-
-#if defined(__GNUC__) || defined(__clang__)
-#define SIMD(...) _Pragma(QUOTED(omp simd __VA_ARGS__))
-#define RESTRICT __restrict__
-#else
-#define SIMD(...)
-#define RESTRICT __restrict
-#endif
-
-/* The constants of `_base/_tolerances.py`, where their reasons are; a test compares them. */
-#define TIE 1e-10
-#define TIE_ROUNDING 2e-15
-#define REFINED_PIVOT 1e-3
-#define DRIFT_BOUND 1e-10
-/* Candidates as good as the best up to this share of the current sum are computed from errors. */
-#define MARGIN 1e-9
-/* Rounding of a candidate's loss, relative to it, for each A_ii/δ_i: its δ lost as many digits. */
-#define PIVOT_ROUNDING (64.0 * DBL_EPSILON)
 /* Less than this share of a pivot outside a fold is mostly rounding. */
 #define LEAST_OUTSIDE 1e-5
 /* With less of a pivot outside, a fold cannot be left out of a model at all. */
 #define NOTHING_LEFT 1e-12
-
-static double dot(const double *RESTRICT a, const double *RESTRICT b, int64_t count) {
-    double total = 0.0;
-    SIMD(reduction(+ : total))
-    for (int64_t j = 0; j < count; j++) total += a[j] * b[j];
-    return total;
-}
 
 static int64_t padded_n(const FoldRows *rows) { return rows->n_blocks * BLOCK; }
 
