@@ -63,14 +63,10 @@ class FoldOrder:
         sizes = [len(test) for test in data.tests]
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
-    def sums(self, values: Float) -> Float:
-        """Sums over the rows of each fold, (K × …), of numbers (rows × …) in this order."""
-        pairs = zip(self.starts[:-1], self.starts[1:], strict=True)
-        return np.array([values[first:last].sum(axis=0) for first, last in pairs])
-
-    def spread(self, values: Float) -> Float:
-        """A number of each fold (K × …) for each of its rows."""
-        return np.repeat(values, np.diff(self.starts), axis=0)
+    @property
+    def parts(self) -> list[slice]:
+        """The rows of each fold."""
+        return [slice(*ends) for ends in zip(self.starts[:-1], self.starts[1:], strict=True)]
 
 
 class CompiledFolds:
@@ -79,36 +75,56 @@ class CompiledFolds:
     def __init__(self, module: ModuleType, data: ManyFoldData) -> None:
         self._data, self.order = data, FoldOrder(data)
         (self._block,) = data.samples.blocks
-        problem, start, order = data.problem, data.start, self.order
+        start, rows = data.start, self.order.rows
         t, n = start.correlation.shape
-        nothing = np.empty((0, n))
-        V = np.array(leftover_tile(self._block, order.rows, None, nothing), order="C")
-        V[:, data.constant] = 0.0
-        r = np.ascontiguousarray(self._block.r[:, order.rows])
-        delta = start.diagonal - order.sums(np.square(V))
-        tau = np.stack([start.correlation[k] - order.sums(r[k][:, None] * V) for k in range(t)], 1)
-        errors = r
-        if problem.fit_intercept:
-            weights = self._block.filled_weights()[order.rows]
-            root = np.sqrt(weights)
-            left = weights.sum() - order.sums(weights)
-            along = -order.sums(root[:, None] * V) / left[:, None]  # (K × n)
-            rho = -order.sums(root[:, None] * r.T) / left[:, None]  # (K × t)
-            V -= root[:, None] * order.spread(along)
-            delta -= left[:, None] * np.square(along)
-            tau -= (left[:, None] * rho)[:, :, None] * along[:, None, :]
-            errors = r - (root[:, None] * order.spread(rho)).T
         self.n_targets, self.n_folds = t, len(data.tests)
         self._columns: dict[int, Float] = {}
+        r = self._block.r[:, rows]
+        errors = np.ascontiguousarray(data.inverses.times(self._block.r)[:, rows])
+        self._root: Float | None = None
+        weights = self._block.filled_weights()[rows]
+        if data.problem.fit_intercept:
+            self._root = np.sqrt(weights)
+        # Of the intercept, in the model of each fold: what features have along it, over δ.
+        self._along = np.zeros((self.n_folds, n))
+        V = self._centred()
+        delta, tau = np.empty((self.n_folds, n)), np.empty((self.n_folds, t, n))
+        for q, part in enumerate(self.order.parts):
+            delta[q] = start.diagonal - np.einsum("ji,ji->i", V[part], V[part])
+            tau[q] = start.correlation - r[:, part] @ V[part]
+            if self._root is not None:
+                root, left = self._root[part], weights.sum() - weights[part].sum()
+                self._along[q] = -(root @ V[part]) / left
+                delta[q] -= left * np.square(self._along[q])
+                tau[q] += (r[:, part] @ root)[:, None] * self._along[q]
+        self._V = self._without_intercept(V) if data.is_shared else None
         self.handle = module.new_fold_rows(
-            V,
-            order.starts,
-            np.ascontiguousarray(delta),
-            np.ascontiguousarray(tau),
-            np.ascontiguousarray(errors),
+            len(rows),
+            self.order.starts,
+            delta,
+            tau,
+            errors,
             np.ascontiguousarray(start.diagonal),
             np.square(errors).sum(axis=1),
         )
+
+    def _centred(self) -> Float:
+        """Return √w ∘ (x_i − mean_i) in the order of folds, (rows × n)."""
+        nothing = np.empty((0, self._data.problem.n_features))
+        V = np.ascontiguousarray(leftover_tile(self._block, self.order.rows, None, nothing))
+        V[:, self._data.constant] = 0.0
+        return V
+
+    def _without_intercept(self, V: Float) -> Float:
+        """Take from V what the intercept has of it in the model of each fold."""
+        if self._root is not None:
+            for q, part in enumerate(self.order.parts):
+                V[part] -= self._root[part, None] * self._along[q]
+        return V
+
+    def start(self) -> Float:
+        """Return what is left of all features in the models without features, (rows × n)."""
+        return self._without_intercept(self._centred()) if self._V is None else self._V
 
     def column(self, index: int) -> Float:
         """Return the rows of a feature in the order of folds, (rows); kept for other searches."""
@@ -152,7 +168,10 @@ class CompiledFoldStepper:
         barred = (np.asarray(state.barred) > 0.0).astype(np.uint8)
         barred[state.selected] = 0
         alpha = float(state.features.penalty.diagonal)
-        self._search = self._module.new_fold_search(self._folds.handle, alpha, barred, self._room)
+        folds = self._folds
+        self._search = self._module.new_fold_search(
+            folds.handle, folds.start(), alpha, barred, self._room
+        )
         self._size = 0
 
     def _catch_up(self) -> Stop | None:

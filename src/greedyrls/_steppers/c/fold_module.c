@@ -73,7 +73,7 @@ static int are_starts(const int64_t *starts, int64_t count, int64_t m)
 
 static void free_rows(FoldRows *rows)
 {
-    free(rows->starts), free(rows->V), free(rows->delta), free(rows->tau), free(rows->errors);
+    free(rows->starts), free(rows->delta), free(rows->tau), free(rows->errors);
     free(rows->diagonal), free(rows->energy), free(rows);
 }
 
@@ -82,16 +82,17 @@ static void end_rows(PyObject *capsule)
     free_rows(PyCapsule_GetPointer(capsule, FOLD_ROWS));
 }
 
-/* new_fold_rows(X, starts, delta, tau, errors, diagonal, energy): the models without features. */
+/* new_fold_rows(m, starts, delta, tau, errors, diagonal, energy): the models without features. */
 PyObject *new_fold_rows(PyObject *module, PyObject *arguments)
 {
-    PyObject *X, *starts, *delta, *tau, *errors, *diagonal, *energy;
+    PyObject *starts, *delta, *tau, *errors, *diagonal, *energy;
+    long long m;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOO", &X, &starts, &delta, &tau, &errors, &diagonal,
+    if (!PyArg_ParseTuple(arguments, "LOOOOOO", &m, &starts, &delta, &tau, &errors, &diagonal,
                           &energy))
         return NULL;
-    const Py_ssize_t m = PyObject_Length(X), n = PyObject_Length(diagonal);
-    const Py_ssize_t t = PyObject_Length(energy), n_folds = PyObject_Length(starts) - 1;
+    const Py_ssize_t n = PyObject_Length(diagonal), t = PyObject_Length(energy);
+    const Py_ssize_t n_folds = PyObject_Length(starts) - 1;
     if (PyErr_Occurred())
         return NULL;
     FoldRows *rows = calloc(1, sizeof(FoldRows));
@@ -100,7 +101,6 @@ PyObject *new_fold_rows(PyObject *module, PyObject *arguments)
     rows->m = m, rows->n = n, rows->t = t, rows->n_folds = n_folds;
     rows->n_blocks = (n + BLOCK - 1) / BLOCK;
     if ((rows->starts = copied(starts, 'q', n_folds + 1)) && are_starts(rows->starts, n_folds, m)
-        && (rows->V = in_blocks(X, m, n, 0.0))
         && (rows->delta = in_blocks(delta, n_folds, n, 1.0))
         && (rows->tau = in_blocks(tau, n_folds * t, n, 0.0))
         && (rows->errors = copied(errors, 'd', t * m))
@@ -148,7 +148,7 @@ static int allocate(FoldSearch *search)
         double **array;
         int64_t count;
     } wanted[] = {
-        {&search->V, m * width}, {&search->delta, n_folds * width},
+        {&search->delta, n_folds * width},
         {&search->tau, n_folds * t * width}, {&search->errors, t * m},
         {&search->sums, t * n_folds}, {&search->L, capacity * width}, {&search->Q, capacity * m},
         {&search->pivots, width}, {&search->losses, t * width}, {&search->smallest, width},
@@ -171,7 +171,6 @@ static void start(FoldSearch *search)
     const FoldRows *rows = search->rows;
     const int64_t m = rows->m, t = rows->t, n_folds = rows->n_folds;
     const int64_t width = rows->n_blocks * BLOCK;
-    memcpy(search->V, rows->V, (size_t)(m * width) * sizeof(double));
     memcpy(search->tau, rows->tau, (size_t)(n_folds * t * width) * sizeof(double));
     memcpy(search->errors, rows->errors, (size_t)(t * m) * sizeof(double));
     for (int64_t k = 0; k < n_folds * width; k++)
@@ -184,14 +183,14 @@ static void start(FoldSearch *search)
                 search->sums[k * n_folds + q] += rows->errors[k * m + j] * rows->errors[k * m + j];
 }
 
-/* new_fold_search(rows, alpha, barred, capacity) */
+/* new_fold_search(rows, V, alpha, barred, capacity); V is (m × n). */
 PyObject *new_fold_search(PyObject *module, PyObject *arguments)
 {
-    PyObject *capsule, *barred;
+    PyObject *capsule, *V, *barred;
     double alpha;
     long long capacity;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OdOL", &capsule, &alpha, &barred, &capacity))
+    if (!PyArg_ParseTuple(arguments, "OOdOL", &capsule, &V, &alpha, &barred, &capacity))
         return NULL;
     const FoldRows *rows = PyCapsule_GetPointer(capsule, FOLD_ROWS);
     if (rows == NULL)
@@ -204,7 +203,8 @@ PyObject *new_fold_search(PyObject *module, PyObject *arguments)
     search->capacity = capacity < rows->n ? capacity : rows->n;
     own->rows = Py_NewRef(capsule);
     Py_buffer view;
-    if (PyObject_GetBuffer(barred, &view, PyBUF_SIMPLE)) {
+    search->V = in_blocks(V, rows->m, rows->n, 0.0);
+    if (search->V == NULL || PyObject_GetBuffer(barred, &view, PyBUF_SIMPLE)) {
         free_search(own);
         return NULL;
     }

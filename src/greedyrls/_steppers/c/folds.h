@@ -18,7 +18,6 @@
 typedef struct {
     int64_t m, n, t, n_folds, n_blocks;
     int64_t *starts;  /* (K + 1) the first row of each fold */
-    double *V;        /* (blocks × m × BLOCK) */
     double *delta;    /* (blocks × K × BLOCK) without the penalty */
     double *tau;      /* (blocks × K × t × BLOCK) */
     double *errors;   /* (t × m) */
@@ -32,7 +31,8 @@ typedef struct {
     int64_t capacity, size;
     int64_t *chosen;
     unsigned char *barred;     /* (padded n) */
-    double *V, *delta, *tau;   /* as those of the rows */
+    double *V;                 /* (blocks × m × BLOCK) */
+    double *delta, *tau;       /* as those of the rows */
     double *errors, *sums;     /* (t × m) held-out errors, (t × K) sums of their squares */
     double *L;                 /* (capacity × padded n) factor of all rows */
     double *Q;                 /* (capacity × m) z_s/√δ_s of all rows */
