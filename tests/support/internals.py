@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from greedyrls._base import _tolerances as tolerances
 from greedyrls._base import kernels as kernels
 from greedyrls._base._codec import ArrayOf, Codec, Document, Key, Number, Whole
 from greedyrls._base._columns import ColumnCache, SelectedColumns
@@ -61,6 +62,7 @@ from greedyrls._criteria._loo_loss import LossState
 from greedyrls._criteria._many_folds import ManyFoldData, ManyFoldState
 from greedyrls._criteria._removals import choose_removal
 from greedyrls._criteria._samples import SampleSpace
+from greedyrls._criteria._set_moves import MARGIN
 from greedyrls._criteria._shared_gram import TrainingColumns, share_columns
 from greedyrls._criteria._state import DRIFT_BOUND, SelectionState
 from greedyrls._data import fused as fused
@@ -106,6 +108,8 @@ from greedyrls._select._alphas import auto_grid, penalty_scale, refit_grid
 from greedyrls._select._options import Options
 from greedyrls._select._outer_fold import chosen_of
 from greedyrls._select._versions import OPTIONAL, REQUIRED
+from greedyrls._steppers import _compiled_rows as compiled_rows
+from greedyrls._steppers import _compiled_stepper as compiled_stepper
 from greedyrls._steppers._native import native
 from greedyrls._steppers._recorded import RecordedStepper
 from greedyrls._steppers._stepper import Stepping, Stop, stepping_for

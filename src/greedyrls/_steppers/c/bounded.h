@@ -308,6 +308,12 @@ static int add_bounded(Search *search, int64_t index, const Best *best, double *
     return TAKEN;
 }
 
+/* Whether a candidate is still to be scored: +inf are those that were, or are none, and the limit is
+ * +inf where there are not as many as are wanted. */
+static int is_open(double bound, double limit) {
+    return bound < INFINITY && bound <= limit;
+}
+
 static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, double *losses,
                         double *work) {
     const Rows *rows = search->rows;
@@ -323,7 +329,7 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, dou
     double limit = score_in_order(search, &scored, indices, found, INFINITY, work, &is_whole);
     int64_t n_open = 0, n_doubtful = 0;
     for (int64_t i = 0; i < n; i++) {
-        if (!(bounds[i] <= limit)) continue;
+        if (!is_open(bounds[i], limit)) continue;
         bounds[i] += growth_of(search, i);
         if (bounds[i] > limit) continue;
         search->open[n_open++] = i;
@@ -340,7 +346,7 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, dou
         limit = score_in_order(search, &scored, indices, found, limit, work, &is_whole);
         int64_t left = 0;
         for (int64_t k = 0; k < n_open; k++)
-            if (bounds[search->open[k]] <= limit) search->open[left++] = search->open[k];
+            if (is_open(bounds[search->open[k]], limit)) search->open[left++] = search->open[k];
         n_open = left;
     }
     const int64_t wanted = count < scored.count ? count : scored.count;
