@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from greedyrls._criteria._set_moves import MARGIN
+
 from greedyrls._base import _tolerances as tolerances
 from greedyrls._base import kernels as kernels
 from greedyrls._base._codec import ArrayOf, Codec, Document, Key, Number, Whole
@@ -62,7 +64,6 @@ from greedyrls._criteria._loo_loss import LossState
 from greedyrls._criteria._many_folds import ManyFoldData, ManyFoldState
 from greedyrls._criteria._removals import choose_removal
 from greedyrls._criteria._samples import SampleSpace
-from greedyrls._criteria._set_moves import MARGIN
 from greedyrls._criteria._shared_gram import TrainingColumns, share_columns
 from greedyrls._criteria._state import DRIFT_BOUND, SelectionState
 from greedyrls._data import fused as fused

@@ -71,7 +71,7 @@ def nothing_chosen(is_nothing: Callable[[Any], bool]) -> Changes:
 
 
 _NOT_COMPILED = {"_steppers._compiled_folds.native": lambda: None}
-_ONE_FACTOR = _NOT_COMPILED | {
+_ONE_FACTOR = {
     "_search._plan._MANY_FOLDS": 2,
     "_search._plan._WORTH_IT": 0,
     "_search._plan._SMALL_FOLD": math.inf,
@@ -79,19 +79,20 @@ _ONE_FACTOR = _NOT_COMPILED | {
 
 SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Which engine runs ---------------------------------------------------------------------------
-    # Folds: one factor for all ("many"), the same with every fold kept as columns ("large"), a
-    # model for each fold ("models"), or compiled steps, however large folds are ("compiled").
+    # Folds: one factor for all ("many"), the same with every fold kept as columns ("large") or with
+    # compiled steps, a model for each fold ("models"), or the faster one of NumPy's.
     "fold_engine": choice(
         {
-            "many": _ONE_FACTOR,
-            "large": _ONE_FACTOR | {"_criteria._fold_inverses.DENSE_ROWS": 0},
+            "compiled": _ONE_FACTOR,
+            "numpy": _NOT_COMPILED,
+            "many": _NOT_COMPILED | _ONE_FACTOR,
+            "large": _NOT_COMPILED | _ONE_FACTOR | {"_criteria._fold_inverses.DENSE_ROWS": 0},
             "models": _NOT_COMPILED | {"_search._plan._MANY_FOLDS": math.inf},
-            "compiled": {"_steppers._compiled_folds._SMALL_FOLD": math.inf},
         }
     ),
     # Whether steps may be compiled ones, where there are any.
     "compiled_steps": choice(
-        {False: {"_steppers._compiled_stepper.native": lambda: None}, True: {}}
+        {False: _NOT_COMPILED | {"_steppers._compiled_stepper.native": lambda: None}, True: {}}
     ),
     # Search several penalties together, however small or large X is.
     "lanes": choice(
@@ -170,7 +171,9 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "compiled_kept_elements": constant("_steppers._compiled_rows.KEPT_ELEMENTS"),
     "compiled_packed_bytes": constant("_steppers._compiled_rows._PACKED_BYTES"),
     # Features that a compiled search has room for at first.
-    "compiled_first_room": constant("_steppers._compiled_stepper._FIRST_ROOM"),
+    "compiled_first_room": constant(
+        "_steppers._compiled_stepper._FIRST_ROOM", "_steppers._compiled_folds._FIRST_ROOM"
+    ),
     # Values of a sparse X that are looked at together.
     "sparse_values": constant("_data._sparse._VALUES"),
     # Elements in a chunk of a kernel matrix.
