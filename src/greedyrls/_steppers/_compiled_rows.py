@@ -28,9 +28,11 @@ KEPT_ELEMENTS = 1 << 18
 # The same with a loss that no bound is known for.
 _KEPT_BYTES = 1 << 29
 # A copy of X, column by column, may take so many bytes; with more, columns are gathered from X.
-_PACKED_BYTES = 1 << 28
+_PACKED_BYTES = 1 << 27
 # Gram columns may take so many bytes, however small X is.
 _GRAM_BYTES = 1 << 26
+# The fewest Gram columns that there is room for.
+_LEAST_KEPT = 128
 # Types that are read as they are, by their character.
 _TYPES = "?bBhHiIlLqQfd"
 
@@ -61,6 +63,7 @@ def can_compile(data: LooData, loss: Loss) -> bool:
         values is not None
         and values.dtype.char in _TYPES
         and values.dtype.isnative
+        and values.flags.aligned
         and loss.name in LOSSES
         and data.layout.is_single
         and data.layout.costs is None
@@ -104,9 +107,9 @@ class CompiledRows:
             self.n_targets,
             self.is_packed,
         )
-        most = max(_GRAM_BYTES, problem.X.nbytes // 4) // (8 * n)
-        self.gram = GramColumns(self._fetch, most, retained=True)
-        self._n_kept, self._most_kept = 0, most
+        self._most_kept = max(_LEAST_KEPT, max(_GRAM_BYTES, problem.X.nbytes // 4) // (8 * n))
+        self.gram = GramColumns(self._fetch, self._most_kept, retained=True)
+        self._n_kept = 0
 
     def _cut(self, values: Float) -> Float:
         """Numbers (… × m) of the rows that count."""
@@ -131,6 +134,11 @@ class CompiledRows:
     def _fetch(self, indices: Sequence[int]) -> Float:
         """Compute Gram columns, and let compiled searches know them."""
         order = np.array(indices, dtype=np.int64)
+        if self._n_kept + len(order) > self._most_kept:
+            self._module.forget(self.handle)
+            for index in list(self.gram.waiting):
+                self.gram.waiting.pop(index)
+            self._n_kept = 0
         self._n_kept += len(order)
         if self.is_packed:
             columns = np.empty((len(order), self.n_features))

@@ -236,6 +236,17 @@ static PyObject *products(PyObject *module, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+/* forget(rows): drop all Gram columns. Searches ask again for those that they need. */
+static PyObject *forget(PyObject *module, PyObject *capsule)
+{
+    (void)module;
+    OwnRows *own = PyCapsule_GetPointer(capsule, ROWS);
+    if (own == NULL || PyList_SetSlice(own->columns, 0, PyList_Size(own->columns), NULL))
+        return NULL;
+    memset((void *)own->rows.gram, 0, (size_t)own->rows.n * sizeof(double *));
+    Py_RETURN_NONE;
+}
+
 /* --- Searches ------------------------------------------------------------------------------ */
 
 typedef struct {
@@ -525,6 +536,7 @@ static PyMethodDef functions[] = {
     {"variant", variant_name, METH_NOARGS, "The variant in use: avx512, avx2 or baseline."},
     {"new_rows", new_rows, METH_VARARGS, "What searches on the same rows share."},
     {"products", products, METH_VARARGS, "Gram columns of some features."},
+    {"forget", forget, METH_O, "Drop all Gram columns."},
     {"new_search", new_search, METH_VARARGS, "A search at the model without features."},
     {"step", step, METH_VARARGS, "Take a step, or say why not."},
     {"add", add, METH_VARARGS, "Add a given feature."},
