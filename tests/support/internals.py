@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from greedyrls._criteria._set_moves import MARGIN
-
 from greedyrls._base import _tolerances as tolerances
 from greedyrls._base import kernels as kernels
 from greedyrls._base._codec import ArrayOf, Codec, Document, Key, Number, Whole
@@ -53,6 +51,7 @@ from greedyrls._criteria._bounds import (
 )
 from greedyrls._criteria._choice import Judge, tie_tolerances
 from greedyrls._criteria._curves import LooCurve
+from greedyrls._criteria._fold_curves import FoldCurve
 from greedyrls._criteria._fold_inverses import DENSE_ROWS, FoldInverses, _SmallFolds
 from greedyrls._criteria._fold_state import FoldData, FoldState
 from greedyrls._criteria._group_bounds import group_bounds, group_openness, pairs_of, score_groups
@@ -65,7 +64,7 @@ from greedyrls._criteria._many_folds import ManyFoldData, ManyFoldState
 from greedyrls._criteria._removals import choose_removal
 from greedyrls._criteria._samples import SampleSpace
 from greedyrls._criteria._shared_gram import TrainingColumns, share_columns
-from greedyrls._criteria._state import DRIFT_BOUND, SelectionState
+from greedyrls._criteria._state import DRIFT_BOUND, MARGIN, SelectionState
 from greedyrls._data import fused as fused
 from greedyrls._data._dense import DenseMatrix
 from greedyrls._data._device_matrix import DeviceMatrix
@@ -111,6 +110,7 @@ from greedyrls._select._outer_fold import chosen_of
 from greedyrls._select._versions import OPTIONAL, REQUIRED
 from greedyrls._steppers import _compiled_rows as compiled_rows
 from greedyrls._steppers import _compiled_stepper as compiled_stepper
+from greedyrls._steppers._compiled_folds import fold_curve
 from greedyrls._steppers._native import native
 from greedyrls._steppers._recorded import RecordedStepper
 from greedyrls._steppers._stepper import Stepping, Stop, stepping_for

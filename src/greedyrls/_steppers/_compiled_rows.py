@@ -18,8 +18,8 @@ from .._rows import loss_shares, row_products
 from ._stepper import Stop
 
 # What compiled steps return; the numbers are those of c/search.h.
-TAKEN, _DONE, _IN_DOUBT, NEEDS_COLUMN, NEEDS_ANCHOR, _NO_MEMORY = range(6)
-STOPS = {_DONE: Stop.DONE, _IN_DOUBT: Stop.IN_DOUBT, _NO_MEMORY: Stop.NOT_AVAILABLE}
+TAKEN, DONE, IN_DOUBT, NEEDS_COLUMN, NEEDS_ANCHOR, NO_MEMORY = range(6)
+STOPS = {DONE: Stop.DONE, IN_DOUBT: Stop.IN_DOUBT, NO_MEMORY: Stop.NOT_AVAILABLE}
 # The most runners-up, as in c/search.h.
 MOST_RUNNERS_UP = 64
 # Elements of X, m × n, up to which z of all candidates is kept: a pass over them costs less than
