@@ -110,7 +110,7 @@ from greedyrls._select._outer_fold import chosen_of
 from greedyrls._select._versions import OPTIONAL, REQUIRED
 from greedyrls._steppers import _compiled_rows as compiled_rows
 from greedyrls._steppers import _compiled_stepper as compiled_stepper
-from greedyrls._steppers._compiled_folds import fold_curve
+from greedyrls._steppers._compiled_curves import fold_curve, loo_curve
 from greedyrls._steppers._native import native
 from greedyrls._steppers._recorded import RecordedStepper
 from greedyrls._steppers._stepper import Stepping, Stop, stepping_for

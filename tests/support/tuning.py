@@ -70,7 +70,10 @@ def nothing_chosen(is_nothing: Callable[[Any], bool]) -> Changes:
     return {f"{user}.select": selected for user in users}
 
 
-_NOT_COMPILED = {"_steppers._compiled_folds.native": lambda: None}
+_NOT_COMPILED = {
+    "_steppers._compiled_folds.native": lambda: None,
+    "_steppers._compiled_curves.native": lambda: None,
+}
 _ONE_FACTOR = {
     "_search._plan._MANY_FOLDS": 2,
     "_search._plan._WORTH_IT": 0,

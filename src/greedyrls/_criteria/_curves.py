@@ -252,6 +252,8 @@ def whole_predictions(
 class LooCurve:
     """Leave-one-out losses of models on the chosen features, by size, for any penalty."""
 
+    _squared_sums = staticmethod(_squared_sums)
+
     def __init__(self, samples: SampleSpace, problem: Problem, chosen: Chosen, loss: Loss) -> None:
         self._samples = samples
         self._problem = problem
@@ -265,7 +267,7 @@ class LooCurve:
         models = [model for model in fits if model is not None]
         usable = [position for position, model in enumerate(fits) if model is not None]
         if models and self._loss.name == "squared":
-            question = partial(_squared_sums, chosen=self._chosen, models=models)
+            question = partial(self._squared_sums, chosen=self._chosen, models=models)
             weight = self._samples.weights.weight * self._problem.n_targets
             losses[usable] = self._samples.total(question).values / weight
         elif models and self._loss.is_additive:

@@ -1,4 +1,5 @@
-from ._compiled_folds import fold_curve as fold_curve
+from ._compiled_curves import fold_curve as fold_curve
+from ._compiled_curves import loo_curve as loo_curve
 from ._compiled_folds import gains_by_compiled_folds as gains_by_compiled_folds
 from ._compiled_rows import can_compile as can_compile
 from ._native import native as native

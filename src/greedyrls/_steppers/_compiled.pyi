@@ -73,3 +73,11 @@ def fold_curve(
     kept: NDArray[Any] | None,
     /,
 ) -> int: ...
+def loo_curve(
+    columns: NDArray[Any],
+    steps: NDArray[Any],
+    r: NDArray[Any],
+    d: NDArray[Any],
+    sums: NDArray[Any],
+    /,
+) -> int: ...

@@ -1,4 +1,4 @@
-"""Compiled searches by folds that each row is in one of, and models of all sizes by the same folds.
+"""Compiled searches by folds that each row is in one of.
 
 Every fold has a model of its own, as with `FoldState`; that of all rows gives them all, as with
 `ManyFoldState`, which takes the steps that the compiled search leaves to it.
@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float
-from .._criteria import FoldCurve, ManyFoldData, ManyFoldState
-from .._features import Chosen, pivots
+from .._criteria import ManyFoldData, ManyFoldState
 from .._problem import Folds, Problem
 from .._rows import leftover_tile
 from ._compiled_rows import MOST_RUNNERS_UP, STOPS, TAKEN, add_noted, in_order
@@ -238,75 +237,3 @@ class CompiledFoldStepper:
         """Let the general engine add what it does not know of."""
         add_noted(self._state, self._n_whole)
         self._n_whole = self._state.size
-
-
-class _CompiledFoldCurve(FoldCurve):
-    """A `FoldCurve` whose folds are left out in C."""
-
-    def __init__(self, module: ModuleType, data: ManyFoldData, chosen: Chosen) -> None:
-        super().__init__(data, chosen)
-        self._module = module
-        if "curve" not in data.compiled:
-            order = FoldOrder(data)
-            errors = data.inverses.times(self._r)[:, order.rows]
-            data.compiled["curve"] = order, np.ascontiguousarray(errors)
-        self._order: FoldOrder
-        self._order, self._start = data.compiled["curve"]
-        rows = self._order.rows
-        self._sorted = np.ascontiguousarray(self._columns[:, rows])
-        self._root: Float | None = None
-        if data.problem.fit_intercept:
-            weights = data.samples.blocks[0].filled_weights()[rows]
-            self._root = np.sqrt(weights / weights.sum())
-
-    def _sums(self, penalty: float, kept: list[Float] | None = None) -> Float | None:
-        """Sums of squared errors (k × t) of all models; `kept` gets their errors (k × t × rows)."""
-        models = pivots(self._chosen, penalty)
-        if models is None:
-            return None
-        parts = []
-        for chain, model in zip(self._chosen.chains, models, strict=True):
-            columns = model.inverse @ self._sorted[chain.positions]
-            errors, sums = self._start.copy(), np.zeros(model.steps.shape)
-            of_sizes = None if kept is None else np.empty((*sums.shape, columns.shape[1]))
-            arrays = self._root, columns, np.ascontiguousarray(model.steps), errors, sums, of_sizes
-            if self._module.fold_curve(self._order.starts, *arrays) != TAKEN:
-                raise MemoryError("There is no memory for the rows of one fold.")
-            parts.append(sums[chain.ends - 1])
-            if kept is not None and of_sizes is not None:
-                kept.append(of_sizes[chain.ends - 1])
-        return np.concatenate(parts)
-
-    def losses(self, penalties: Float) -> Float:
-        """Return losses of each penalty and size, (G × k); infinite if rounding hides a penalty."""
-        losses = np.full((len(penalties), self._chosen.n_models), np.inf)
-        count = self._data.fold_weights.sum() * len(self._r)
-        for number, penalty in enumerate(penalties):
-            sums = self._sums(float(penalty))
-            if sums is not None:
-                losses[number] = sums.sum(axis=1) / count
-        losses[~np.isfinite(losses)] = np.inf
-        return losses
-
-    def own_errors(self, penalties: Float) -> Float:
-        """Return held-out errors (k × t × m) of each size with its own penalty (k)."""
-        result = np.full((len(penalties), *self._r.shape), np.nan)
-        for penalty in np.unique(penalties):
-            parts: list[Float] = []
-            sums = self._sums(float(penalty), parts)
-            if sums is None:
-                continue
-            (sizes,) = ((penalties == penalty) & np.isfinite(sums).all(axis=1)).nonzero()
-            result[sizes] = self._r
-            result[sizes[:, None, None], np.arange(len(self._r))[:, None], self._order.rows] = (
-                np.concatenate(parts)[sizes]
-            )
-        return result
-
-
-def fold_curve(data: ManyFoldData, chosen: Chosen) -> FoldCurve:
-    """Return the held-out losses of models on chosen features, by folds."""
-    module = native()
-    if module is None or not chosen.indices:
-        return FoldCurve(data, chosen)
-    return _CompiledFoldCurve(module, data, chosen)

@@ -550,6 +550,7 @@ static PyMethodDef functions[] = {
     {"fold_drift", fold_drift, METH_O, "The largest drift of a pivot in a search by folds."},
     {"fold_losses", fold_losses, METH_VARARGS, "The losses of candidates in the last step."},
     {"fold_curve", fold_curve, METH_VARARGS, "Held-out errors of models of all sizes."},
+    {"loo_curve", loo_curve, METH_VARARGS, "Leave-one-out losses of models of all sizes."},
     {NULL, NULL, 0, NULL},
 };
 
