@@ -1,4 +1,4 @@
-"""Compiled searches and models by folds against those of NumPy."""
+"""Compiled searches by folds against those of NumPy."""
 
 from __future__ import annotations
 
@@ -10,15 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from compiled_steps import Answers, n_taken, needs_compiled_steps
 from greedyrls import GreedyRLSRanker, SelectionPath, greedy_path
-from internals import (
-    FoldCurve,
-    ManyFoldData,
-    Stop,
-    chosen_of,
-    fold_curve,
-    make_plan,
-    make_problem,
-)
+from internals import Stop
 from problems import Case
 from traps import trapped
 from tuning import Tune, tuned
@@ -126,45 +118,6 @@ def test_a_feature_that_others_nearly_span_is_left_to_numpy() -> None:
     assert Stop.IN_DOUBT in answers
     with tuned(fold_engine="many"):
         assert_same(path, greedy_path(case.X, case.y, 8, **case.options))
-
-
-@pytest.mark.parametrize(("intercept", "weighted"), [(True, False), (False, True), (True, True)])
-def test_models_of_all_sizes_are_those_of_numpy(intercept: bool, weighted: bool) -> None:
-    rng = np.random.default_rng(2)
-    m = 150
-    X, y = rng.standard_normal((m, 9)), rng.standard_normal((m, 2))
-    y[:, 0] += X[:, 2] - X[:, 5]
-    weights = rng.choice([0.0, 0.5, 2.0], m) if weighted else None
-    if weights is not None:
-        weights[::10] = 1.0
-    whole = make_problem(X, y, sample_weight=weights, fit_intercept=intercept)
-    plan = make_plan(whole, cv=np.arange(m) // 10)
-    data = ManyFoldData(whole, plan.folds)
-    path = greedy_path(
-        X, y, 7, sample_weight=weights, fit_intercept=intercept, cv=np.arange(m) // 10
-    )
-    chosen = chosen_of(path)
-    ours, theirs = fold_curve(data, chosen), FoldCurve(data, chosen)
-    assert type(ours) is not type(theirs)
-    penalties = np.array([1e-3, 1.0, 100.0])
-    assert_allclose(ours.losses(penalties), theirs.losses(penalties), rtol=1e-12)
-    own = penalties[[0, 1, 2, 2, 1, 0, 1]]
-    assert_allclose(ours.own_errors(own), theirs.own_errors(own), rtol=1e-11, atol=1e-13)
-
-
-def test_a_fold_that_has_all_of_a_feature() -> None:
-    rng = np.random.default_rng(3)
-    X, y = rng.standard_normal((40, 4)), rng.standard_normal(40)
-    X[:36, 1] = 0.0
-    path = greedy_path(X, y, 4, cv=np.arange(40) // 4, alpha=1e-3, fit_intercept=False)
-    whole = make_problem(X, y, fit_intercept=False)
-    data = ManyFoldData(whole, make_plan(whole, cv=np.arange(40) // 4).folds)
-    chosen, penalties = chosen_of(path), np.array([1e-14, 1.0])
-    ours, theirs = fold_curve(data, chosen), FoldCurve(data, chosen)
-    assert_allclose(ours.losses(penalties), theirs.losses(penalties), rtol=1e-9)
-    assert np.isinf(ours.losses(penalties)[0]).any()
-    own = np.full(4, penalties[0])
-    assert_array_equal(np.isnan(ours.own_errors(own)), np.isnan(theirs.own_errors(own)))
 
 
 def test_the_default_ranker() -> None:

@@ -246,16 +246,20 @@ class _Folds:
         # order of fetching, and so the last digits, would depend on timing.
         whole = task.data if self._n_threads == 1 else None
         fold = OuterFold(problem, task.plan, whole, task.outer, number, task.request.refit, tests)
-        most_live = _LIVE_BYTES // _bytes_of(problem, n_searches, task.limits.capacity)
+        needed = _bytes_of(problem, n_searches, task.limits.capacity, task.plan.folds is not None)
+        most_live = _LIVE_BYTES // needed
         if task.goes_in_rounds and len(self._live) < most_live:
             self._live[number] = fold
         return fold
 
 
-def _bytes_of(problem: Problem, n_searches: int, capacity: int) -> int:
-    """Estimate the memory of a fold with its searches, in bytes."""
+def _bytes_of(problem: Problem, n_searches: int, capacity: int, by_folds: bool) -> int:
+    """Estimate the memory of a fold with its searches, in bytes.
+
+    Those that go by folds may keep what the models of all folds leave of each candidate.
+    """
     m, n = problem.X.shape
-    numbers = n_searches * (n * (capacity + 8) + 8 * m)
+    numbers = n_searches * (n * (capacity + 8 + (m if by_folds else 0)) + 8 * m)
     if problem.X.is_in_memory:
         numbers += m * n
     return 8 * int(numbers)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._base import Float
 from .._criteria import ManyFoldData, ManyFoldState
+from .._features import Ranking
 from .._problem import Folds, Problem
 from .._rows import leftover_tile
 from ._compiled_rows import MOST_RUNNERS_UP, STOPS, TAKEN, add_noted, in_order
@@ -182,7 +183,7 @@ class CompiledFoldStepper:
                 return Stop.NOT_AVAILABLE
         return None
 
-    def _add(self, index: int, ranking: object, remaining: int) -> Float | None:
+    def _add(self, index: int, ranking: Ranking, remaining: int) -> Float | None:
         """Add a feature to the compiled search; its Gram column, or None if it is in doubt."""
         state = self._state
         column = np.ascontiguousarray(state.gram.take(index, ranking, remaining))
