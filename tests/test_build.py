@@ -50,7 +50,7 @@ def wheel_in(folder: Path, files: dict[str, str]) -> Path:
 
 def test_steps_are_current_until_a_source_changes(backend: ModuleType, tmp_path: Path) -> None:
     assert not backend.is_current()
-    files = {"greedyrls/__init__.py": "", "greedyrls/_steppers/_compiled.abi3.so": "machine code"}
+    files = {"greedyrls/__init__.py": "", "greedyrls/_base/_compiled.abi3.so": "machine code"}
     backend.take_from(wheel_in(tmp_path, files))
     assert backend.is_current()
     assert sorted(file.name for file in backend.FOLDER.iterdir()) == ["_compiled.abi3.so", "c"]
@@ -154,7 +154,7 @@ def test_the_sdist_has_all_that_a_build_needs(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"CMakeLists.txt", "LICENSE", "pyproject.toml", "tools/build_backend.py"} <= names
-    sources = (ROOT / "src" / "greedyrls" / "_steppers" / "c").glob("*.[ch]")
+    sources = (ROOT / "src" / "greedyrls" / "_base" / "c").glob("*.[ch]")
     assert {file.relative_to(ROOT).as_posix() for file in sources} <= names
     assert not any(name.endswith((".so", ".pyd")) for name in names)
 

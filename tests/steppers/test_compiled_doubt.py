@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from internals import (
     DRIFT_BOUND,
     MARGIN,
     UNDECIDED,
+    NumericalWarning,
     compiled_rows,
     tolerances,
 )
@@ -36,7 +38,7 @@ from internals import Stop as StepStop
 from problems import Case, two_classes
 from project import ROOT
 
-SOURCES = ROOT / "src" / "greedyrls" / "_steppers" / "c"
+SOURCES = ROOT / "src" / "greedyrls" / "_base" / "c"
 
 
 def sources() -> str:
@@ -156,6 +158,23 @@ def test_a_row_on_the_decision_boundary(loss: str, offset: float, doubtful: bool
 
 
 @needs_compiled_steps
+@pytest.mark.parametrize(("offset", "doubtful"), [(0.7, False), (1.0, True), (1.3, False)])
+def test_a_row_between_two_classes(offset: float, doubtful: bool) -> None:
+    """Its class is ahead of another by about as much as counts as undecided."""
+    rng = np.random.default_rng(6)
+    classes = np.arange(36) % 3
+    Y = 2.0 * (classes[:, None] == np.arange(3)) - 1.0
+    X = rng.standard_normal((36, 3)) + 2.0 * (classes[:, None] == 0) * np.array([0.0, 2.0, 0.1])
+    X[0, 1] = 0.0
+    own, *others = Y.T @ X[:, 1] / (X[:, 1] @ X[:, 1] + 1.0)
+    X[0, 1] = offset * UNDECIDED / (own - max(others))
+    case = Case(X, Y, 2, {"alpha": 1.0, "loss": "zero_one", "fit_intercept": False})
+    path, answers = compiled_path(case)
+    assert is_left(answers, 0) == doubtful
+    assert_same_path(path, numpy_path(case), case)
+
+
+@needs_compiled_steps
 def test_three_classes_on_the_decision_boundary() -> None:
     """Rows of zeros have equal predictions of all classes, which counts as wrong."""
     rng = np.random.default_rng(4)
@@ -176,8 +195,9 @@ def test_all_candidates_tie_by_balanced_errors() -> None:
     y = np.where(np.arange(80) < 4, 1.0, -1.0)
     X = rng.standard_normal((80, 12)) + 0.3 * y[:, None] * rng.standard_normal(12)
     case = Case(X, y, 5, {"alpha": 1e4, "loss": "balanced_zero_one", "n_runners_up": 3})
-    path, _ = compiled_path(case)
+    path, answers = compiled_path(case)
     assert path.losses[0] == 0.5
+    assert n_taken(answers) == 5
     assert_same_path(path, numpy_path(case), case)
 
 
@@ -199,17 +219,23 @@ def test_a_pivot_of_few_digits(loop: str, distance: float) -> None:
 
 @needs_compiled_steps
 @pytest.mark.parametrize("loop", LOOPS)
-def test_a_leverage_near_one(loop: str) -> None:
-    """One row has all of a column; without penalty, nothing would be known of its error."""
+@pytest.mark.parametrize("size", [1e4, 1e9])
+def test_a_leverage_near_one(loop: str, size: float) -> None:
+    """One row has all of a column; without penalty, nothing would be known of its error.
+
+    With the larger size the loss of that column is rounding, and so is when the search ends.
+    """
     X, y = two_classes(30, 5, signal=0.5)
     X[:, 3] = 0.0
-    X[7, 3] = 1e4
+    X[7, 3] = size
     case = Case(X, y, 5, {"alpha": 1e-3})
-    path, answers = compiled_path(case, loop)
-    assert 3 in path.indices
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumericalWarning)
+        path, answers = compiled_path(case, loop)
+        twin = numpy_path(case)
     assert 3 not in answers
-    assert n_taken(answers) >= 2
-    assert_same_path(path, numpy_path(case), case)
+    assert n_taken(answers) >= 1  # all that do not look at it
+    assert_same_path(path, twin, case)
 
 
 @needs_compiled_steps

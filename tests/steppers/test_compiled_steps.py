@@ -115,6 +115,21 @@ def test_bounds_rule_out_no_best_candidate(loop: str, case: Case) -> None:
     assert_same_path(path, numpy_path(case, n_runners_up=2, search="exhaustive"), case)
 
 
+@pytest.mark.parametrize("loop", ["packed", "gathered"])
+@pytest.mark.parametrize("tail", [1.0, 50.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_bounds_of_correlated_columns(loop: str, tail: float, seed: int) -> None:
+    """Few of many columns are left to score; with heavy tails, leverages differ much."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_t(tail, (90, 12)) @ rng.standard_normal((12, 400))
+    X += 0.3 * rng.standard_t(tail, (90, 400))
+    y = 0.2 * X[:, :5].sum(axis=1) + 3.0 * rng.standard_t(tail, 90)
+    case = Case(X, y, 25, {"alpha": 10.0 ** (seed - 2)})
+    path, answers = compiled_path(case, loop, n_runners_up=8)
+    assert n_taken(answers) == 25
+    assert_same_path(path, numpy_path(case, n_runners_up=8, search="exhaustive"), case)
+
+
 @pytest.mark.parametrize("name", named_problems())
 @pytest.mark.parametrize("loop", LOOPS)
 def test_troublesome_data(loop: str, name: str) -> None:
@@ -141,14 +156,30 @@ def test_many_rows_and_candidates(loop: str, n_targets: int, tune: Tune) -> None
     assert_same_path(path, numpy_path(case, n_runners_up=5), case)
 
 
+@pytest.mark.parametrize("loop", ["packed", "gathered"])
+@pytest.mark.parametrize("n_targets", [1, 2])
+def test_bounds_by_the_spread_over_rows(loop: str, n_targets: int) -> None:
+    """From thousands of rows on, bounds use how much leverages grow; some rows are outliers."""
+    rng = np.random.default_rng(8)
+    X = rng.standard_t(3, (4301, 90))
+    Y = X[:, :30] @ rng.standard_normal((30, n_targets)) + rng.standard_t(2, (4301, n_targets))
+    case = Case(X, Y, 20, {"alpha": 1.0})
+    path, answers = compiled_path(case, loop, n_runners_up=4)
+    assert n_taken(answers) == 20
+    assert_same_path(path, numpy_path(case, n_runners_up=4, search="exhaustive"), case)
+
+
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("order", ORDERS)
 def test_types_and_memory_order(loop: str, dtype: str, order: str) -> None:
     """The same steps as for the same numbers in float64, to the last bit."""
     rng = np.random.default_rng(5)
-    values = rng.integers(0, 2 if dtype == "bool" else 100, (67, 35))
-    y = rng.standard_normal(67) + 0.02 * values[:, 3]
+    # Up to the largest of a type: one that is read as another is seen.
+    most = np.iinfo(dtype).max if np.dtype(dtype).kind in "iu" else 1 if dtype == "bool" else 9
+    most = min(most, 100_000)
+    values = rng.integers(0, most, (67, 35), endpoint=True)
+    y = rng.standard_normal(67) + 2.0 / most * values[:, 3]
     expected, _ = compiled_path(Case(values.astype(float), y, 8), loop)
     X = ordered(values.astype(dtype), order)
     assert X.dtype == dtype

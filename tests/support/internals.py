@@ -24,6 +24,7 @@ from greedyrls._base._namespaces import (
     location_of,
     numpy_of,
 )
+from greedyrls._base._native import native
 from greedyrls._base._sigmoid import Sigmoid, fit_sigmoid
 from greedyrls._base._warnings import GreedyRLSWarning, NumericalWarning
 from greedyrls._base.numbers import (
@@ -110,8 +111,6 @@ from greedyrls._select._outer_fold import chosen_of
 from greedyrls._select._versions import OPTIONAL, REQUIRED
 from greedyrls._steppers import _compiled_rows as compiled_rows
 from greedyrls._steppers import _compiled_stepper as compiled_stepper
-from greedyrls._steppers._compiled_curves import fold_curve, loo_curve
-from greedyrls._steppers._native import native
 from greedyrls._steppers._recorded import RecordedStepper
 from greedyrls._steppers._stepper import Stepping, Stop, stepping_for
 from greedyrls.app._analysis import (

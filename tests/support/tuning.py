@@ -72,7 +72,7 @@ def nothing_chosen(is_nothing: Callable[[Any], bool]) -> Changes:
 
 _NOT_COMPILED = {
     "_steppers._compiled_folds.native": lambda: None,
-    "_steppers._compiled_curves.native": lambda: None,
+    "_criteria._fold_curves.native": lambda: None,
 }
 _ONE_FACTOR = {
     "_search._plan._MANY_FOLDS": 2,
@@ -95,7 +95,15 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     ),
     # Whether steps may be compiled ones, where there are any.
     "compiled_steps": choice(
-        {False: _NOT_COMPILED | {"_steppers._compiled_stepper.native": lambda: None}, True: {}}
+        {
+            False: _NOT_COMPILED
+            | {
+                "_steppers._compiled_stepper.native": lambda: None,
+                "_search._searches.native": lambda: None,
+                "_criteria._curves.native": lambda: None,
+            },
+            True: {},
+        }
     ),
     # Search several penalties together, however small or large X is.
     "lanes": choice(

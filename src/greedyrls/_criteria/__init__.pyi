@@ -7,7 +7,6 @@ from ._choice import Model as Model
 from ._choice import NumericalLimit as NumericalLimit
 from ._choice import Spanned as Spanned
 from ._choice import State as State
-from ._curves import CurveSums as CurveSums
 from ._curves import LooCurve as LooCurve
 from ._curves import LossMoments as LossMoments
 from ._curves import best_penalties as best_penalties

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from types import ModuleType
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -20,6 +21,7 @@ from .._base import (
     Float,
     as_float,
     location_of,
+    native,
     row_dots,
     stacked,
     to_device,
@@ -153,12 +155,34 @@ def model_moments(block: RowBlock, loss: Loss) -> LossMoments:
 
 
 def _squared_sums(block: RowBlock, chosen: Chosen, models: Sequence[Models]) -> CurveSums:
+    compiled = native()
+    if compiled is not None and isinstance(block.d, np.ndarray) and chosen.is_one_by_one:
+        return _compiled_sums(compiled, block, chosen, models)
     total = np.zeros((len(models), chosen.n_models))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for _, number, errors in errors_by_size(block, chosen, models):
             for target in range(errors.shape[0]):
                 error = errors[target, ...]
                 total[number] += to_host(row_dots(error, error))[0]
+    return CurveSums(total)
+
+
+def _compiled_sums(
+    compiled: ModuleType, block: RowBlock, chosen: Chosen, models: Sequence[Models]
+) -> CurveSums:
+    """Compute `_squared_sums` in C, a tile of rows at a time."""
+    k, t = len(chosen.indices), len(block.r)
+    inverses = np.array([model.inverse for (model,) in models])
+    steps = np.array([model.steps.T for (model,) in models])
+    total, part = np.zeros((len(models), k)), np.empty((len(models), k))
+    height = max(LEAST_SET_ROWS, QUARTER_TILE_ELEMENTS // k)
+    for first in range(0, block.n_rows, height):
+        rows = slice(first, min(block.n_rows, first + height))
+        columns = stacked([part for _, part in block.columns.chosen(chosen.indices, rows)])
+        r, d = np.ascontiguousarray(block.r[:, rows]), np.ascontiguousarray(block.d[rows])
+        sizes = k, len(d), len(models), t
+        compiled.loo_curve(np.ascontiguousarray(columns), inverses, steps, r, d, part, *sizes)
+        total += part
     return CurveSums(total)
 
 
@@ -252,8 +276,6 @@ def whole_predictions(
 class LooCurve:
     """Leave-one-out losses of models on the chosen features, by size, for any penalty."""
 
-    _squared_sums = staticmethod(_squared_sums)
-
     def __init__(self, samples: SampleSpace, problem: Problem, chosen: Chosen, loss: Loss) -> None:
         self._samples = samples
         self._problem = problem
@@ -267,7 +289,7 @@ class LooCurve:
         models = [model for model in fits if model is not None]
         usable = [position for position, model in enumerate(fits) if model is not None]
         if models and self._loss.name == "squared":
-            question = partial(self._squared_sums, chosen=self._chosen, models=models)
+            question = partial(_squared_sums, chosen=self._chosen, models=models)
             weight = self._samples.weights.weight * self._problem.n_targets
             losses[usable] = self._samples.total(question).values / weight
         elif models and self._loss.is_additive:

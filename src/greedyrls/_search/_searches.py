@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
-from .._base import Float
+from .._base import Float, native
 from .._criteria import LanePath, LooData, LooLanes
-from .._steppers import can_compile, native
+from .._steppers import can_compile
 from ..path import Counters, Moments, SelectionPath, Step, StopReason
 from ._checkpoint import Checkpoint
 from ._plan import Data, Plan

@@ -14,7 +14,6 @@ from .._base import Float, to_host
 from .._criteria import FoldCurve, LooCurve, LooData, ManyFoldData, best_penalties
 from .._features import Chosen
 from .._problem import Loss, Problem, check_alpha
-from .._steppers import fold_curve, loo_curve
 from ..path import AlphaRule
 
 # In units of the median sum of squares of a feature: from almost none, where the search is a
@@ -134,7 +133,7 @@ def model_penalties(
     curve: LooCurve | FoldCurve
     if refit == "cv":
         assert isinstance(data, ManyFoldData)
-        curve = fold_curve(data, chosen)
+        curve = FoldCurve(data, chosen)
     else:
-        curve = loo_curve(data, chosen, loss)
+        curve = LooCurve(data.samples, problem, chosen, loss)
     return grid[best_penalties(curve, grid)[0]]

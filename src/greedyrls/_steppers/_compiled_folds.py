@@ -9,15 +9,13 @@ from __future__ import annotations
 from types import ModuleType
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._base import Float
+from .._base import Float, native
 from .._criteria import ManyFoldData, ManyFoldState
 from .._features import Ranking
 from .._problem import Folds, Problem
 from .._rows import leftover_tile
 from ._compiled_rows import MOST_RUNNERS_UP, STOPS, TAKEN, add_noted, in_order
-from ._native import native
 from ._stepper import Stop
 
 # What a search keeps of all candidates, m × n numbers, may take so many bytes: there is one for
@@ -55,32 +53,18 @@ def compiled_fold_stepper(state: ManyFoldState, n_runners_up: int) -> CompiledFo
     return CompiledFoldStepper(module, state, n_runners_up)
 
 
-class FoldOrder:
-    """The rows that are in folds, one fold after the other."""
-
-    def __init__(self, data: ManyFoldData) -> None:
-        self.rows: NDArray[np.intp] = np.concatenate(data.tests)
-        sizes = [len(test) for test in data.tests]
-        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-    @property
-    def parts(self) -> list[slice]:
-        """The rows of each fold."""
-        return [slice(*ends) for ends in zip(self.starts[:-1], self.starts[1:], strict=True)]
-
-
 class CompiledFolds:
     """What compiled searches by the same folds share: the models of all folds without features."""
 
     def __init__(self, module: ModuleType, data: ManyFoldData) -> None:
-        self._data, self.order = data, FoldOrder(data)
+        self._data, self.order = data, data.order
         (self._block,) = data.samples.blocks
         start, rows = data.start, self.order.rows
         t, n = start.correlation.shape
         self.n_targets, self.n_folds = t, len(data.tests)
         self._columns: dict[int, Float] = {}
         r = self._block.r[:, rows]
-        errors = np.ascontiguousarray(data.inverses.times(self._block.r)[:, rows])
+        errors = data.start_errors
         self._root: Float | None = None
         weights = self._block.filled_weights()[rows]
         if data.problem.fit_intercept:

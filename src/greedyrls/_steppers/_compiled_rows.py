@@ -17,10 +17,10 @@ from .._problem import Loss
 from .._rows import loss_shares, row_products
 from ._stepper import Stop
 
-# What compiled steps return; the numbers are those of c/search.h.
+# What compiled steps return; the numbers are those of _base/c/search.h.
 TAKEN, DONE, IN_DOUBT, NEEDS_COLUMN, NEEDS_ANCHOR, NO_MEMORY = range(6)
 STOPS = {DONE: Stop.DONE, IN_DOUBT: Stop.IN_DOUBT, NO_MEMORY: Stop.NOT_AVAILABLE}
-# The most runners-up, as in c/search.h.
+# The most runners-up, as in _base/c/search.h.
 MOST_RUNNERS_UP = 64
 # Elements of X, m × n, up to which z of all candidates is kept: a pass over them costs less than
 # bounds and Gram columns do.

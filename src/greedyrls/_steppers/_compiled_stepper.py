@@ -10,7 +10,7 @@ from types import ModuleType
 
 import numpy as np
 
-from .._base import Float
+from .._base import Float, native
 from .._criteria import (
     EveryCandidate,
     LeaveOneOut,
@@ -34,7 +34,6 @@ from ._compiled_rows import (
     can_compile,
     in_order,
 )
-from ._native import native
 from ._stepper import Stepper, Stop
 
 # Features that a search has room for at first, and bytes that it may take for more.

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from .._base import Float, exported, numpy_of
-from .._criteria import ManyFoldData
+from .._criteria import FoldCurve, ManyFoldData
 from .._data import loaded
 from .._problem import (
     ClassWeights,
@@ -41,7 +41,6 @@ from .._select import (
     problem_of,
     select,
 )
-from .._steppers import fold_curve
 from ..metrics import mean_ndcg, ndcg_of, pairwise_error_of, query_numbers, with_ties
 from ..path import SelectionPath, SizeRule
 from ._base import SPARSE, GreedyRLSBase
@@ -343,7 +342,7 @@ class GreedyRLSRanker(GreedyRLSBase):
             data = ManyFoldData(problem, _each_alone(problem) if pairs is None else pairs.folds)
         (rows,) = problem.has_weight.nonzero()
         penalties = np.array(path.refit_alphas or [path.settings.alpha] * len(path))
-        errors = fold_curve(data, chosen_of(path)).own_errors(penalties)[:, 0, rows]
+        errors = FoldCurve(data, chosen_of(path)).own_errors(penalties)[:, 0, rows]
         # Within a query all scores may be moved and stretched alike: what counts is their order.
         assert problem.weights is not None
         scores = problem.Y[rows, 0] - errors / np.sqrt(problem.weights[rows])

@@ -1,6 +1,7 @@
 /* See search.h. This file is compiled once for each set of instructions that it may run on. */
 
 #include "bounded.h"
+#include "curve.h"
 #include "kept.h"
 
 static size_t work_size(const Search *search) {
@@ -33,6 +34,7 @@ static int begin(Search *search) {
 
 static int step(Search *search, int64_t n_runners_up, int64_t *best, double *losses) {
     if (search->size >= search->capacity || search->n_left <= 0) return DONE;
+    search->is_lost = 0;
     double *work = malloc(work_size(search) * sizeof(double));
     if (work == NULL) return NO_MEMORY;
     const int result = (search->keeps_z ? step_kept : step_bounded)(search, n_runners_up, best, losses, work);
@@ -89,5 +91,5 @@ static int64_t lowest(Search *search, int64_t count, int64_t *indices) {
 }
 
 const Variant NAME_IN(VARIANT, variant) = {
-    QUOTED(VARIANT), pack, products, begin, step, add, set_anchor, lowest,
+    QUOTED(VARIANT), pack, products, begin, step, add, set_anchor, lowest, loo_curve,
 };

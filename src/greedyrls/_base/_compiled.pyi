@@ -39,6 +39,19 @@ def add(search: object, index: int, /) -> int: ...
 def read(search: object, what: str, out: NDArray[Any], /) -> None: ...
 def lowest(search: object, out: NDArray[Any], /) -> int: ...
 def set_anchor(search: object, products: NDArray[Any], /) -> None: ...
+def loo_curve(
+    columns: NDArray[Any],
+    inverses: NDArray[Any],
+    steps: NDArray[Any],
+    r: NDArray[Any],
+    d: NDArray[Any],
+    out: NDArray[Any],
+    k: int,
+    m: int,
+    n_models: int,
+    n_targets: int,
+    /,
+) -> None: ...
 def new_fold_rows(
     n_rows: int,
     starts: NDArray[Any],
@@ -71,13 +84,5 @@ def fold_curve(
     errors: NDArray[Any],
     sums: NDArray[Any],
     kept: NDArray[Any] | None,
-    /,
-) -> int: ...
-def loo_curve(
-    columns: NDArray[Any],
-    steps: NDArray[Any],
-    r: NDArray[Any],
-    d: NDArray[Any],
-    sums: NDArray[Any],
     /,
 ) -> int: ...

@@ -8,8 +8,6 @@
 #define LEAST_OUTSIDE 1e-5
 /* With less of a pivot outside, a fold cannot be left out of a model at all. */
 #define NOTHING_LEFT 1e-12
-/* Rows whose leave-one-out errors are computed together. */
-#define CURVE_ROWS 256
 
 static int64_t padded_n(const FoldRows *rows) { return rows->n_blocks * BLOCK; }
 
@@ -344,44 +342,4 @@ static int curve(const FoldCurves *curves) {
     return TAKEN;
 }
 
-/* Leave-one-out: `work` has room for (t + 1) × CURVE_ROWS numbers. */
-static void loo_tile(const LooCurves *curves, int64_t first, int64_t count, double *work) {
-    const int64_t m = curves->m, t = curves->t;
-    double *RESTRICT d = work + t * CURVE_ROWS, inverse[CURVE_ROWS];
-    memcpy(d, curves->d + first, (size_t)count * sizeof(double));
-    for (int64_t l = 0; l < t; l++)
-        memcpy(work + l * CURVE_ROWS, curves->r + l * m + first, (size_t)count * sizeof(double));
-    for (int64_t s = 0; s < curves->k; s++) {
-        const double *RESTRICT q = curves->columns + s * m + first;
-        double sum = 0.0;
-        SIMD()
-        for (int64_t j = 0; j < count; j++) {
-            d[j] -= q[j] * q[j];
-            inverse[j] = 1.0 / d[j];
-        }
-        for (int64_t l = 0; l < t; l++) {
-            double *RESTRICT r = work + l * CURVE_ROWS;
-            const double step = curves->steps[s * t + l];
-            SIMD(reduction(+ : sum))
-            for (int64_t j = 0; j < count; j++) {
-                r[j] -= step * q[j];
-                const double error = r[j] * inverse[j];
-                sum += error * error;
-            }
-        }
-        curves->sums[s] += sum;
-    }
-}
-
-static int loo_curve(const LooCurves *curves) {
-    double *work = malloc((size_t)((curves->t + 1) * CURVE_ROWS) * sizeof(double));
-    if (work == NULL) return NO_MEMORY;
-    for (int64_t first = 0; first < curves->m; first += CURVE_ROWS) {
-        const int64_t left = curves->m - first;
-        loo_tile(curves, first, left < CURVE_ROWS ? left : CURVE_ROWS, work);
-    }
-    free(work);
-    return TAKEN;
-}
-
-const FoldVariant NAME_IN(VARIANT, folds) = {QUOTED(VARIANT), choose, add, curve, loo_curve};
+const FoldVariant NAME_IN(VARIANT, folds) = {QUOTED(VARIANT), choose, add, curve};

@@ -41,6 +41,8 @@
 
 /* Rounding of a candidate's loss, relative to it, for each A_ii/δ_i: its δ lost as many digits. */
 #define PIVOT_ROUNDING (64.0 * DBL_EPSILON)
+/* With less left of a leverage, the loss of a candidate is mostly rounding. */
+#define LEAST_LEFT (1e3 * SMALLEST_D)
 /* Within so much of it, relative to its terms, the side of a decision boundary is unknown. */
 #define UNSURE 1e-12
 /* Tile of rows in products of columns: both operands stay in the cache. */
@@ -67,10 +69,9 @@ static const double ZEROS[LANES] = {0.0};
 #define WIDTH ((int64_t)(sizeof(Vector) / sizeof(double)))
 
 static double total_of(Vector sums) {
-    double total = 0.0;
-    const double *parts = (const double *)&sums;
-    for (int64_t l = 0; l < WIDTH; l++) total += parts[l];
-    return total;
+    const double *p = (const double *)&sums;
+    if (WIDTH == 1) return p[0];
+    return ((p[0] + p[4]) + (p[1] + p[5])) + ((p[2] + p[6]) + (p[3] + p[7]));
 }
 
 static double dot(const double *RESTRICT a, const double *RESTRICT b, int64_t count) {
@@ -80,6 +81,7 @@ static double dot(const double *RESTRICT a, const double *RESTRICT b, int64_t co
         first += AT(a + j) * AT(b + j);
         second += AT(a + j + WIDTH) * AT(b + j + WIDTH);
     }
+    if (j + WIDTH <= count) first += AT(a + j) * AT(b + j), j += WIDTH;
     double rest = 0.0;
     for (; j < count; j++) rest += a[j] * b[j];
     return total_of(first + second) + rest;

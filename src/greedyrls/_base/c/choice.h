@@ -110,7 +110,7 @@ static int is_safe(Search *search, int64_t index, const double *z, double delta)
         const double left = search->d[j] - z[j] * z[j] * inverse;
         smallest = left < smallest ? left : smallest;
     }
-    if (!(smallest > 1e3 * SMALLEST_D)) return 0;
+    if (!(smallest > LEAST_LEFT)) return 0;
     if (drift > search->largest_drift) search->largest_drift = drift;
     return 1;
 }

@@ -1,4 +1,4 @@
-/* greedyrls._steppers._compiled: the Python interface, by the limited API of Python 3.11.
+/* greedyrls._base._compiled: the Python interface, by the limited API of Python 3.11.
  *
  * Rows and searches are capsules. Arrays are passed as buffers; what a capsule points to, it owns.
  * Everything that takes long runs without the interpreter lock.
@@ -526,6 +526,40 @@ static PyObject *set_anchor(PyObject *module, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+/* loo_curve(columns, inverses, steps, r, d, out): squared errors of models of all sizes. */
+static PyObject *loo_curve(PyObject *module, PyObject *arguments)
+{
+    PyObject *objects[6];
+    long long k, m, n_models, t;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OOOOOOLLLL", &objects[0], &objects[1], &objects[2],
+                          &objects[3], &objects[4], &objects[5], &k, &m, &n_models, &t))
+        return NULL;
+    const long long counts[6] = {k * m, n_models * k * k, n_models * t * k, t * m, m, n_models * k};
+    Py_buffer views[6];
+    double *arrays[6];
+    int n_taken = 0, is_done = 0;
+    for (; n_taken < 6; n_taken++) {
+        const int flags = n_taken == 5 ? PyBUF_WRITABLE : 0;
+        arrays[n_taken] = numbers(objects[n_taken], &views[n_taken], 'd', (Py_ssize_t)counts[n_taken], flags);
+        if (arrays[n_taken] == NULL)
+            break;
+    }
+    if (n_taken == 6) {
+        Py_BEGIN_ALLOW_THREADS
+        is_done = variant->loo_curve(arrays[0], k, m, arrays[1], arrays[2], n_models, t, arrays[3],
+                                     arrays[4], arrays[5]);
+        Py_END_ALLOW_THREADS
+        if (!is_done)
+            PyErr_NoMemory();
+    }
+    while (n_taken > 0)
+        PyBuffer_Release(&views[--n_taken]);
+    if (!is_done)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyObject *variant_name(PyObject *module, PyObject *Py_UNUSED(arguments))
 {
     (void)module;
@@ -542,6 +576,7 @@ static PyMethodDef functions[] = {
     {"add", add, METH_VARARGS, "Add a given feature."},
     {"read", read_numbers, METH_VARARGS, "Copy numbers of a search."},
     {"lowest", lowest, METH_VARARGS, "The candidates of lowest bound."},
+    {"loo_curve", loo_curve, METH_VARARGS, "Squared errors of models of all sizes."},
     {"set_anchor", set_anchor, METH_VARARGS, "Set the anchor of bounds."},
     {"new_fold_rows", new_fold_rows, METH_VARARGS, "What searches by the same folds share."},
     {"new_fold_search", new_fold_search, METH_VARARGS, "A search by folds, without features."},
@@ -550,7 +585,6 @@ static PyMethodDef functions[] = {
     {"fold_drift", fold_drift, METH_O, "The largest drift of a pivot in a search by folds."},
     {"fold_losses", fold_losses, METH_VARARGS, "The losses of candidates in the last step."},
     {"fold_curve", fold_curve, METH_VARARGS, "Held-out errors of models of all sizes."},
-    {"loo_curve", loo_curve, METH_VARARGS, "Leave-one-out losses of models of all sizes."},
     {NULL, NULL, 0, NULL},
 };
 

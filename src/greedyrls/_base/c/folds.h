@@ -60,21 +60,12 @@ typedef struct {
     double *kept;          /* (k × t × m) errors of all models, or NULL */
 } FoldCurves;
 
-/* The same by leave-one-out. */
-typedef struct {
-    int64_t m, t, k;
-    const double *columns, *steps; /* (k × m), (k × t) */
-    const double *r, *d;           /* (t × m), (m) of the model without features */
-    double *sums;                  /* (k) to which squared errors are added */
-} LooCurves;
-
 /* The functions of folds.c in one variant of the instruction set; what they return is `enum stop`. */
 typedef struct {
     const char *name;
     int (*choose)(FoldSearch *search, int64_t n_runners_up, int64_t *best, double *losses);
     int (*add)(FoldSearch *search, int64_t index, const double *gram, const double *x);
     int (*curve)(const FoldCurves *curves);
-    int (*loo_curve)(const LooCurves *curves);
 } FoldVariant;
 
 extern const FoldVariant baseline_folds;

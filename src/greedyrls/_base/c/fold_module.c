@@ -364,37 +364,3 @@ PyObject *fold_curve(PyObject *module, PyObject *arguments)
         PyBuffer_Release(&views[l]);
     return PyErr_Occurred() ? NULL : PyLong_FromLong(result);
 }
-
-/* loo_curve(columns, steps, r, d, sums): see LooCurves. */
-PyObject *loo_curve(PyObject *module, PyObject *arguments)
-{
-    PyObject *objects[5];
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOO", &objects[0], &objects[1], &objects[2], &objects[3],
-                          &objects[4]))
-        return NULL;
-    LooCurves curves = {.m = PyObject_Length(objects[3]), .k = PyObject_Length(objects[0]),
-                        .t = PyObject_Length(objects[2])};
-    if (PyErr_Occurred())
-        return NULL;
-    const int64_t m = curves.m, t = curves.t, k = curves.k;
-    const int64_t counts[] = {k * m, k * t, t * m, m, k};
-    Py_buffer views[5];
-    double *found[5];
-    int n_views = 0, result = IN_DOUBT;
-    while (n_views < 5
-           && (found[n_views] = numbers(objects[n_views], &views[n_views], 'd',
-                                        (Py_ssize_t)counts[n_views],
-                                        n_views < 4 ? 0 : PyBUF_WRITABLE)))
-        n_views++;
-    if (n_views == 5) {
-        curves.columns = found[0], curves.steps = found[1], curves.r = found[2];
-        curves.d = found[3], curves.sums = found[4];
-        Py_BEGIN_ALLOW_THREADS
-        result = variant->loo_curve(&curves);
-        Py_END_ALLOW_THREADS
-    }
-    for (int l = 0; l < n_views; l++)
-        PyBuffer_Release(&views[l]);
-    return n_views < 5 ? NULL : PyLong_FromLong(result);
-}

@@ -11,16 +11,20 @@ static double other_loss(Search *search, const double *RESTRICT z, double delta,
     const Rows *rows = search->rows;
     const int64_t t = rows->t, ld = rows->ld;
     const double *RESTRICT d = search->d, *RESTRICT e = rows->shares, inverse = 1.0 / delta;
-    double sum = 0.0, doubt = 0.0;
+    double sum = 0.0, doubt = 0.0, smallest = INFINITY;
     *unsure = 0.0;
     if (search->loss == ABSOLUTE) {
         for (int64_t k = 0; k < t; k++) {
             const double *RESTRICT r = search->r + k * ld;
             const double step = rho[k];
-            SIMD(reduction(+ : sum))
-            for (int64_t j = 0; j < ld; j++)
-                sum += e[j] * fabs((r[j] - step * z[j]) / (d[j] - z[j] * z[j] * inverse));
+            SIMD(reduction(+ : sum) reduction(min : smallest))
+            for (int64_t j = 0; j < ld; j++) {
+                const double left = d[j] - z[j] * z[j] * inverse;
+                smallest = left < smallest ? left : smallest;
+                sum += e[j] * fabs((r[j] - step * z[j]) / left);
+            }
         }
+        if (!(smallest > LEAST_LEFT)) search->is_lost = 1;
         return rows->scale * sum / (double)t;
     }
     if (t == 1) {
@@ -71,8 +75,7 @@ static void follow(Search *search, int64_t i, const double *RESTRICT chosen, con
     const Rows *rows = search->rows;
     const int64_t ld = rows->ld, s = search->size - 1;
     double *RESTRICT z = search->Z + i * ld, *c = search->c + i * search->capacity;
-    double product = dot(z, chosen, ld);
-    for (int64_t k = 0; k < s; k++) product += slopes[k] * c[k];
+    const double product = dot(z, chosen, ld) + dot(slopes, c, s);
     c[s] = product;
     const double slope = product / search->pivots[s];
     for (int64_t j = 0; j < ld; j++) z[j] -= slope * chosen[j];
@@ -223,7 +226,7 @@ static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double
         } else if (search->loss == BALANCED && largest - certain_least <= 2.0 * tolerance) is_whole = 0;
     }
     const int64_t found = count < scored.count ? count : scored.count;
-    if (is_whole && found && best_of(&scored, found, positions)) {
+    if (is_whole && !search->is_lost && found && best_of(&scored, found, positions)) {
         const int64_t index = scored.index[positions[0]];
         take_kept(search, index, &taken, slopes);
         if (is_safe(search, index, taken.z, taken.delta)) {

@@ -16,6 +16,5 @@ PyObject *fold_add(PyObject *module, PyObject *arguments);
 PyObject *fold_drift(PyObject *module, PyObject *capsule);
 PyObject *fold_losses(PyObject *module, PyObject *arguments);
 PyObject *fold_curve(PyObject *module, PyObject *arguments);
-PyObject *loo_curve(PyObject *module, PyObject *arguments);
 
 #endif

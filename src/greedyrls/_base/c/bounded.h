@@ -350,7 +350,7 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, dou
         n_open = left;
     }
     const int64_t wanted = count < scored.count ? count : scored.count;
-    if (is_whole && wanted && best_of(&scored, wanted, positions)) {
+    if (is_whole && !search->is_lost && wanted && best_of(&scored, wanted, positions)) {
         const int64_t index = scored.index[positions[0]];
         for (int64_t k = 0; k < count; k++) {
             best[k] = k < wanted ? scored.index[positions[k]] : -1;

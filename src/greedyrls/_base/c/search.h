@@ -107,6 +107,7 @@ typedef struct {
     /* Report of the last step. */
     int64_t wanted; /* the candidate whose Gram column is needed */
     int64_t n_evaluations;
+    int is_lost; /* whether a candidate was scored whose loss is mostly rounding */
     double largest_drift;
 } Search;
 
@@ -120,6 +121,9 @@ typedef struct {
     int (*add)(Search *search, int64_t index);
     void (*set_anchor)(Search *search, const double *products);
     int64_t (*lowest)(Search *search, int64_t count, int64_t *indices);
+    int (*loo_curve)(const double *columns, int64_t k, int64_t m, const double *inverses,
+                     const double *steps, int64_t n_models, int64_t t, const double *r,
+                     const double *d, double *out);
 } Variant;
 
 extern const Variant baseline_variant;

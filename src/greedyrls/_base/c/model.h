@@ -82,27 +82,31 @@ static void keep_column(Search *search, int64_t index, const double *column) {
 }
 
 /* The leave-one-out sum of each target with a candidate added; their sum. */
-static double loo_sums(const Search *search, const double *RESTRICT z, double delta,
+static double loo_sums(Search *search, const double *RESTRICT z, double delta,
                        const double *rho, double *by_target) {
     const int64_t t = search->rows->t, ld = search->rows->ld;
     const double *RESTRICT d = search->d, inverse = 1.0 / delta;
-    double total = 0.0;
+    double total = 0.0, smallest = INFINITY;
     if (t == 1) {
         const double *RESTRICT r = search->r;
         const double step = rho[0];
-        SIMD(reduction(+ : total))
+        SIMD(reduction(+ : total) reduction(min : smallest))
         for (int64_t j = 0; j < ld; j++) {
-            const double error = (r[j] - step * z[j]) / (d[j] - z[j] * z[j] * inverse);
+            const double left = d[j] - z[j] * z[j] * inverse, error = (r[j] - step * z[j]) / left;
+            smallest = left < smallest ? left : smallest;
             total += error * error;
         }
+        if (!(smallest > LEAST_LEFT)) search->is_lost = 1;
         by_target[0] = total;
         return total;
     }
     double *RESTRICT shrunk = search->scratch + 3 * ld;
     for (int64_t j = 0; j < ld; j++) {
         const double left = d[j] - z[j] * z[j] * inverse;
+        smallest = left < smallest ? left : smallest;
         shrunk[j] = 1.0 / (left * left);
     }
+    if (!(smallest > LEAST_LEFT)) search->is_lost = 1;
     for (int64_t k = 0; k < t; k++) {
         const double *RESTRICT r = search->r + k * ld;
         const double step = rho[k];
