@@ -86,7 +86,8 @@ class FoldCurve:
             return None
         (block,) = self._data.samples.blocks
         weights = block.filled_weights()[self._data.order.rows]
-        return np.sqrt(weights / weights.sum())
+        root: Float = np.sqrt(weights / weights.sum())
+        return root
 
     def losses(self, penalties: Float) -> Float:
         """Return losses of each penalty and size, (G × k); infinite if rounding hides a penalty."""
