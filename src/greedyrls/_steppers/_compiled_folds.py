@@ -25,6 +25,9 @@ _KEPT_BYTES = 1 << 26
 # than one in feature space with a model for each fold.
 _SMALL_FOLD = 64
 _SMALL_ELEMENTS = 1 << 17
+# With fewer folds, each has so many of the rows that the model of all rows loses digits where those
+# of the others fit their rows exactly: each fold then has a model of its own.
+_LEAST_FOLDS = 5
 # Features that a search has room for at first.
 _FIRST_ROOM = 64
 
@@ -39,7 +42,8 @@ def gains_by_compiled_folds(problem: Problem, folds: Folds) -> bool:
     """Whether a compiled search by folds is possible, and faster than a model for each fold."""
     count = int(np.count_nonzero(problem.has_weight))
     is_small = count * problem.n_features <= _SMALL_ELEMENTS
-    return can_compile_folds(problem) and (is_small or count <= _SMALL_FOLD * folds.n_splits)
+    is_faster = is_small or count <= _SMALL_FOLD * folds.n_splits
+    return folds.n_splits >= _LEAST_FOLDS and is_faster and can_compile_folds(problem)
 
 
 def compiled_fold_stepper(state: ManyFoldState, n_runners_up: int) -> CompiledFoldStepper | None:
