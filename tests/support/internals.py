@@ -53,6 +53,7 @@ from greedyrls._criteria._bounds import (
 )
 from greedyrls._criteria._choice import Judge, tie_tolerances
 from greedyrls._criteria._curves import LooCurve
+from greedyrls._criteria._fold_curves import FoldCurve
 from greedyrls._criteria._fold_inverses import DENSE_ROWS, FoldInverses, _SmallFolds
 from greedyrls._criteria._fold_state import FoldData, FoldState
 from greedyrls._criteria._group_bounds import group_bounds, group_openness, pairs_of, score_groups

@@ -70,6 +70,10 @@ def nothing_chosen(is_nothing: Callable[[Any], bool]) -> Changes:
     return {f"{user}.select": selected for user in users}
 
 
+_NOT_COMPILED = {
+    "_steppers._compiled_folds.native": lambda: None,
+    "_criteria._fold_curves.native": lambda: None,
+}
 _ONE_FACTOR = {
     "_search._plan._MANY_FOLDS": 2,
     "_search._plan._WORTH_IT": 0,
@@ -78,19 +82,22 @@ _ONE_FACTOR = {
 
 SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Which engine runs ---------------------------------------------------------------------------
-    # Folds: one factor for all ("many"), the same with every fold kept as columns ("large"), or a
-    # model for each fold ("models").
+    # Folds: one factor for all ("many"), the same with every fold kept as columns ("large") or with
+    # compiled steps, a model for each fold ("models"), or the faster one of NumPy's.
     "fold_engine": choice(
         {
-            "many": _ONE_FACTOR,
-            "large": _ONE_FACTOR | {"_criteria._fold_inverses.DENSE_ROWS": 0},
-            "models": {"_search._plan._MANY_FOLDS": math.inf},
+            "compiled": _ONE_FACTOR,
+            "numpy": _NOT_COMPILED,
+            "many": _NOT_COMPILED | _ONE_FACTOR,
+            "large": _NOT_COMPILED | _ONE_FACTOR | {"_criteria._fold_inverses.DENSE_ROWS": 0},
+            "models": _NOT_COMPILED | {"_search._plan._MANY_FOLDS": math.inf},
         }
     ),
     # Whether steps may be compiled ones, where there are any.
     "compiled_steps": choice(
         {
-            False: {
+            False: _NOT_COMPILED
+            | {
                 "_steppers._compiled_stepper.native": lambda: None,
                 "_search._searches.native": lambda: None,
                 "_criteria._curves.native": lambda: None,
@@ -170,7 +177,9 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "compiled_kept_elements": constant("_steppers._compiled_rows.KEPT_ELEMENTS"),
     "compiled_packed_bytes": constant("_steppers._compiled_rows._PACKED_BYTES"),
     # Features that a compiled search has room for at first.
-    "compiled_first_room": constant("_steppers._compiled_stepper._FIRST_ROOM"),
+    "compiled_first_room": constant(
+        "_steppers._compiled_stepper._FIRST_ROOM", "_steppers._compiled_folds._FIRST_ROOM"
+    ),
     # Values of a sparse X that are looked at together.
     "sparse_values": constant("_data._sparse._VALUES"),
     # Elements in a chunk of a kernel matrix.

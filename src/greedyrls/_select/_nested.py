@@ -264,8 +264,9 @@ class _Folds:
         # Only folds that run one after the other share Gram columns of all rows: with threads, the
         # order of fetching, and so the last digits, would depend on timing.
         fold = self._maker(number, task.data if task.request.n_jobs == 1 else None)()
-        most_kept = _LIVE_BYTES // _bytes_of(task.data.problem, n_searches, task.limits.capacity)
-        if task.goes_in_rounds and number < most_kept:
+        by_folds = task.plan.folds is not None
+        needed = _bytes_of(task.data.problem, n_searches, task.limits.capacity, by_folds)
+        if task.goes_in_rounds and number < _LIVE_BYTES // needed:
             self._kept[number] = fold
         return fold
 
@@ -277,10 +278,13 @@ class _Folds:
         return partial(OuterFold, problem, task.plan, whole, task.outer, number, refit, tests)
 
 
-def _bytes_of(problem: Problem, n_searches: int, capacity: int) -> int:
-    """Estimate the memory of a fold with its searches, in bytes."""
+def _bytes_of(problem: Problem, n_searches: int, capacity: int, by_folds: bool) -> int:
+    """Estimate the memory of a fold with its searches, in bytes.
+
+    Those that go by folds may keep what the models of all folds leave of each candidate.
+    """
     m, n = problem.X.shape
-    numbers = n_searches * (n * (capacity + 8) + 8 * m)
+    numbers = n_searches * (n * (capacity + 8 + (m if by_folds else 0)) + 8 * m)
     if problem.X.is_in_memory:
         numbers += m * n
     return 8 * int(numbers)

@@ -137,11 +137,13 @@ class GreedyRLSRanker(GreedyRLSBase):
 
     Notes
     -----
-    Cost: O(m·n·(k + s)) for a step, with queries of s samples (of large ones 2·k count), and memory
-    for a copy of X in float64, minus its means in each query, plus m·s numbers. The cost does not
-    depend on the number of queries. A sparse X is converted to a dense array, because its
-    differences are dense. With the defaults there are 36 selections, one for each of 7 penalties
-    and 5 outer folds and one on all queries; with a number for `alpha` a single one.
+    Cost: O(m·n) for a step where steps are compiled, else O(m·n·(k + s)) with queries of s samples
+    (of large ones 2·k count). Memory: a copy of X in float64, minus its means in each query, plus
+    m·s numbers, and m·n for each penalty where steps are compiled (up to 64 MB each; beyond that
+    they are not). The cost does not depend on the number of queries. A sparse X is converted to a
+    dense array, because its differences are dense. With the defaults there are 36 selections, one
+    for each of 7 penalties and 5 outer folds and one on all queries; with a number for `alpha` a
+    single one.
 
     The losses and NDCG along the path are of queries left out, but by features that were searched
     for with these queries: they are optimistic, the more so the more features were searched.
