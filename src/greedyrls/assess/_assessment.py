@@ -13,6 +13,7 @@ from .._base import ArrayValue, Float, counted, exported, percent, score
 from ..path import CHOSEN as AT_CHOSEN
 from ..path import (
     LOSSES_BEFORE_SIZES,
+    Methods,
     Reading,
     corrected,
     explained_in_words,
@@ -26,6 +27,7 @@ from ..path import MEASURES as MEASURES
 from ..path import measure_in_words as measure_in_words
 from . import cautions
 from ._class_rates import ClassRates, at_sizes
+from ._methods import assessment_methods
 from ._predictions import Predictions
 from ._stability import Order, Stability, index_by_size
 
@@ -299,6 +301,16 @@ class PathAssessment(ArrayValue):
             n_available=self.n_available,
             forced=self.forced,
         )
+
+    def methods_text(self) -> str:
+        """Return sentences for the methods section of a paper, with references.
+
+        `SelectionPath.methods_text` combines them with those on the selection.
+        """
+        return self._methods().text
+
+    def _methods(self) -> Methods:
+        return assessment_methods(self, LEVEL)
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return the object as text in the stable JSON format; `indent` as in `json.dumps`."""
