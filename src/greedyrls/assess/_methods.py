@@ -36,7 +36,8 @@ def assessment_methods(assessment: PathAssessment, level: float) -> Methods:
         "was tested."
     )
     reading, (loss, error) = assessment.reading, assessment.estimate
-    value, uncertainty, references = reading.written(loss), "", ()
+    value, uncertainty = reading.written(loss), ""
+    references: tuple[str, ...] = ()
     if error > 0.0:
         value, uncertainty = reading.written(loss, error), " (± standard error"
         low, high = assessment.interval

@@ -114,15 +114,15 @@ def methods_of(
     `preprocessing` and `weights` are sentences on what the path does not know; the second is left
     out if samples were not weighted.
     """
-    if version is None:
-        from .. import __version__ as version
+    from .. import __version__
+
     settings = path.settings
     if task is None and settings.cv.startswith(_QUERIES):
         task = "ranking"
     if task is None and settings.loss in _OF_CLASSES:
         task = "classification"
     sentences = [
-        _method(path, task, version),
+        _method(path, task, version or __version__),
         _candidates(path),
         _criterion(path, task),
         *_constraints(path),
