@@ -280,6 +280,11 @@ def test_an_unknown_task() -> None:
         search(1).methods_text(task="sorting")  # type: ignore[arg-type]
 
 
+def test_something_else_than_an_assessment() -> None:
+    with pytest.raises(TypeError, match=r"takes results of greedyrls\.assess .* got 'regression'"):
+        search(1).methods_text("regression")  # type: ignore[arg-type]
+
+
 def test_with_an_assessment() -> None:
     assessment = cross_validate_path(X, y, "auto", alpha=0.01, n_random=0)
     value = assessment.reading.written(*assessment.estimate)
@@ -303,6 +308,11 @@ def test_with_an_assessment() -> None:
         "permutations of the target (p = 0.05)."
     ) in text
     assert [line[:8] for line in text.splitlines()[-3:]] == ["Nadeau, ", "Nogueira", "Pahikkal"]
+
+
+def test_an_interval_from_few_samples_is_called_approximate() -> None:
+    assessment = cross_validate_path(X[:100], y[:100], 2, alpha=0.01, cv=5, n_random=0)
+    assert "(± standard error; approximate 95% confidence interval" in assessment.methods_text()
 
 
 def test_an_assessment_of_classes() -> None:

@@ -43,8 +43,8 @@ for repeat in range(15):
 # %%
 # The picture
 # -----------
-# The selected centres lie where the boundary bends. Random centres need about twice as many points
-# for the same accuracy.
+# The selected centres spread along both moons. Random centres need up to twice as many points for
+# the same accuracy.
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.4, 4.2), layout="constrained")
 grid = np.stack(np.meshgrid(np.linspace(-1.9, 2.9, 140), np.linspace(-1.5, 2.0, 140)), axis=-1)
 values = model.decision_function(grid.reshape(-1, 2)).reshape(140, 140)

@@ -31,7 +31,7 @@ first, second = model[-1].get_feature_names_out()
 print(f"{first}, {second}: {model.score(X_test, y_test):.3f} of the test samples are right")
 
 # %%
-# With all 30 features, a model is hardly better:
+# The model on all 30 features is no better:
 full = make_pipeline(scaler, GreedyRLSClassifier(30)).fit(X_train, y_train)
 print(f"all features: {full.score(X_test, y_test):.3f}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._base import printable
-from ..path import WEIGHTS, methods_of
+from ..path import WEIGHTS, combined, methods_of
 
 if TYPE_CHECKING:
     from ._selection_result import SelectionResult
@@ -22,10 +22,8 @@ def methods_text_of(result: SelectionResult) -> str:
         _preprocessing(result),
         _weights(result),
     )
-    for part in (result.assessment, result.stability, result.null):
-        if part is not None:
-            methods += part._methods()
-    return methods.text
+    parts = (result.assessment, result.stability, result.null)
+    return combined(methods, [part for part in parts if part is not None]).text
 
 
 def _weights(result: SelectionResult) -> str:

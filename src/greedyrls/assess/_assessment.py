@@ -310,7 +310,7 @@ class PathAssessment(ArrayValue):
         return self._methods().text
 
     def _methods(self) -> Methods:
-        return assessment_methods(self, LEVEL)
+        return assessment_methods(self, LEVEL, self._has_few)
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return the object as text in the stable JSON format; `indent` as in `json.dumps`."""
@@ -369,9 +369,14 @@ class PathAssessment(ArrayValue):
         low, high = self.interval
         if np.isnan(low) or self.overlap == 0.0 or not self.estimate[1] > 0.0:
             return ""  # uncorrected errors of old files are too small for an interval
-        few = self.n_samples if self.n_independent is None else self.n_independent
-        about = "roughly " if few < _FEW else ""
+        about = "roughly " if self._has_few else ""
         return f" ({percent(LEVEL)} interval {about}{self.reading.interval(low, high)})"
+
+    @property
+    def _has_few(self) -> bool:
+        """Whether there are too few independent samples for intervals to be trusted."""
+        count = self.n_samples if self.n_independent is None else self.n_independent
+        return count < _FEW
 
     def _rates_in_words(self) -> str:
         """Return further measures of a classification and advice, each after a space."""

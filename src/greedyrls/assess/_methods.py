@@ -24,8 +24,11 @@ _STABILITY = (
 )
 
 
-def assessment_methods(assessment: PathAssessment, level: float) -> Methods:
-    """Return how the procedure was assessed, and the result."""
+def assessment_methods(assessment: PathAssessment, level: float, is_rough: bool) -> Methods:
+    """Return how the procedure was assessed, and the result.
+
+    `is_rough` is whether there are too few samples for the stated level of the interval.
+    """
     including = ""
     if assessment.is_size_chosen:
         including = ", including the choice of the number of features,"
@@ -43,7 +46,8 @@ def assessment_methods(assessment: PathAssessment, level: float) -> Methods:
         low, high = assessment.interval
         if not np.isnan(low) and assessment.overlap > 0.0:
             ends = reading.interval(low, high)
-            uncertainty += f"; {percent(level)} confidence interval {ends}"
+            about = "approximate " if is_rough else ""
+            uncertainty += f"; {about}{percent(level)} confidence interval {ends}"
             references = (_SHARED_ROWS,)
         uncertainty += ")"
     without = reading.written(assessment.initial_loss)

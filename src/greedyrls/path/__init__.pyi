@@ -17,6 +17,7 @@ from ._measures import measure_in_words as measure_in_words
 from ._measures import reading_of as reading_of
 from ._methods import WEIGHTS as WEIGHTS
 from ._methods import Methods as Methods
+from ._methods import combined as combined
 from ._methods import folds_in_methods as folds_in_methods
 from ._methods import methods_of as methods_of
 from ._path import SelectionPath as SelectionPath

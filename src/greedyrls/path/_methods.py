@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import reprlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
@@ -88,6 +90,18 @@ class HasMethods(Protocol):
     """A result that can describe how it was made: an assessment, for example."""
 
     def _methods(self) -> Methods: ...
+
+
+def combined(methods: Methods, assessed: Iterable[HasMethods]) -> Methods:
+    """Return sentences on a search, followed by those on its assessments."""
+    for result in assessed:
+        if not hasattr(result, "_methods"):
+            raise TypeError(
+                "methods_text takes results of greedyrls.assess (PathAssessment, Stability or "
+                f"PermutationNull) and task=, got {reprlib.repr(result)}."
+            )
+        methods += result._methods()
+    return methods
 
 
 def check_task(task: object) -> Task | None:

@@ -12,7 +12,7 @@ from scipy import linalg
 
 from .._base import Float, counted, exported, number
 from ._linear import column_count, linear_values
-from ._methods import HasMethods, Task, check_task, methods_of
+from ._methods import HasMethods, Task, check_task, combined, methods_of
 from ._sets import best_sets
 from ._size import SizeChoice, model_in_words
 from ._steps import Counters, FeatureSet, Moments, Settings, Step, StopReason
@@ -235,10 +235,7 @@ class SelectionPath:
         >>> "The 3 selected features, in the order of selection, were bmi, s5 and bp." in text
         True
         """
-        methods = methods_of(self, check_task(task))
-        for result in assessed:
-            methods += result._methods()
-        return methods.text
+        return combined(methods_of(self, check_task(task)), assessed).text
 
     @property
     def unit(self) -> str:
