@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import itertools
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,9 @@ from greedyrls import files
 from internals import DenseMatrix, Matrix
 
 Array = NDArray[Any]
+# Genotypes are read from files, until the end of the tests.
+_FOLDER = tempfile.TemporaryDirectory(prefix="greedyrls-plink-")
+_NUMBERS = itertools.count()
 
 
 class ListedColumns(Matrix):
@@ -125,10 +129,10 @@ def zarr_array(X: Array) -> tuple[Any, Array]:
 
 def genotypes(X: Array) -> tuple[Any, Array]:
     """PLINK genotypes with missing calls, made of the thirds of each column."""
-    folder = tempfile.mkdtemp(prefix="greedyrls-plink-")
     codes = genotypes_of(X)
+    path = Path(_FOLDER.name, f"{next(_NUMBERS)}.bed")
     values = np.where(np.isnan(codes), np.nanmean(codes, axis=0), codes)
-    return files.open_plink(write_bed(Path(folder) / "study.bed", codes)), values
+    return files.open_plink(write_bed(path, codes)), values
 
 
 def genotypes_of(X: Array) -> Array:
