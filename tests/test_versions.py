@@ -62,7 +62,10 @@ def test_every_dependency_is_in_the_list() -> None:
     names = [re.split(r"[\[>]", line)[0] for line in project["dependencies"]]
     assert list(REQUIRED) == names
     extras = project["optional-dependencies"]
-    user_extras = ("cli", "dask", "excel", "onnx", "pandas", "plot", "progress", "torch")
+    user_extras = (
+        *("cli", "dask", "excel", "hdf5", "onnx", "pandas", "plink", "plot", "progress"),
+        *("torch", "zarr"),
+    )
     lines = [line for extra in user_extras for line in extras[extra]]
     names = [re.split(r"[\[>]", line)[0] for line in lines if not line.startswith("greedyrls")]
     assert set(names) <= set(OPTIONAL)

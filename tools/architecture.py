@@ -40,7 +40,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "assess": ("_select",),
     "plots": ("assess",),
     "_notebook": ("plots",),
-    "app": ("assess", "estimators"),
+    "app": ("assess", "estimators", "files"),
     "export": ("app",),
     "report": ("app", "plots"),
     "cli": ("export", "plots", "report"),

@@ -19,8 +19,13 @@ from ._data import (
     ArraySource,
     DataFile,
     ParquetSource,
+    PlinkSource,
     SparseFile,
+    chunked_source,
     convert,
+    opened_bed,
+    opened_hdf5,
+    opened_zarr,
     parquet_files,
     shape_of,
 )
@@ -29,9 +34,13 @@ __all__ = [
     "DataFile",
     "SparseFile",
     "convert_svmlight",
+    "open_hdf5",
     "open_npy",
     "open_parquet",
+    "open_plink",
     "open_svmlight",
+    "open_zarr",
+    "read_phenotypes",
 ]
 
 Name = str | os.PathLike[str]
@@ -169,3 +178,90 @@ def open_svmlight(folder: Name) -> tuple[SparseFile, NDArray[Any]]:
     if len(y) != X.shape[0]:
         raise ValueError(f"{folder} is damaged: it has {len(y)} targets for {X.shape[0]} rows.")
     return X, y
+
+
+def open_hdf5(
+    path: Name, dataset: str | None = None, memory_limit: int | str | None = None
+) -> DataFile:
+    """Open a dataset of an HDF5 file (needs h5py: ``pip install 'greedyrls[hdf5]'``).
+
+    An `h5py.Dataset` can also be passed as X itself.
+
+    Parameters
+    ----------
+    path : str or path
+        An HDF5 file.
+    dataset : str, optional
+        The name of a two-dimensional dataset of any real type, such as "study/X"; by default "X",
+        or the only such dataset at the top of the file.
+    memory_limit : int or str, optional
+        As for `open_npy`. Chunks of the file next to each other, by rows or by columns, count
+        towards it.
+
+    Returns
+    -------
+    DataFile
+    """
+    return DataFile(chunked_source(opened_hdf5(Path(path), dataset)), memory_limit)
+
+
+def open_zarr(
+    path: Name, dataset: str | None = None, memory_limit: int | str | None = None
+) -> DataFile:
+    """Open a Zarr array (needs zarr: ``pip install 'greedyrls[zarr]'``).
+
+    A `zarr.Array` can also be passed as X itself.
+
+    Parameters
+    ----------
+    path : str or path
+        An array or a group.
+    dataset : str, optional
+        The name of a two-dimensional array of a group; by default "X", or the only such array.
+    memory_limit : int or str, optional
+        As for `open_hdf5`.
+
+    Returns
+    -------
+    DataFile
+    """
+    return DataFile(chunked_source(opened_zarr(Path(path), dataset)), memory_limit)
+
+
+def open_plink(path: Name, memory_limit: int | str | None = None) -> DataFile:
+    """Open PLINK genotypes (needs bed-reader: ``pip install 'greedyrls[plink]'``).
+
+    A `bed_reader.open_bed` can also be passed as X itself.
+
+    Parameters
+    ----------
+    path : str or path
+        A .bed file, with .bim and .fam files of the same name beside it.
+    memory_limit : int or str, optional
+        As for `open_npy`.
+
+    Returns
+    -------
+    DataFile
+        The number of copies (0, 1 or 2) of the first allele, for each person and marker; a missing
+        call is the mean of the calls of that marker in this file. The names of the features are
+        the ids of the markers.
+    """
+    source = PlinkSource(opened_bed(Path(path)))
+    return DataFile(source, memory_limit, source.marker_names)
+
+
+def read_phenotypes(path: Name) -> NDArray[np.float64]:
+    """Read the phenotypes of PLINK genotypes, the sixth column of the .fam file.
+
+    Parameters
+    ----------
+    path : str or path
+        The .bed file.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        NaN where it is missing: -9, text, and 0 if all others are 1 (control) or 2 (case).
+    """
+    return PlinkSource(opened_bed(Path(path))).phenotypes

@@ -5,6 +5,7 @@ Cells of Dask are in `test_dask_capabilities.py`.
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 from typing import Any
@@ -76,13 +77,37 @@ def sparse_matrix(folder: Path) -> Kind:
     return Kind("sparse", sparse.csr_array)
 
 
+SMALL_CHUNKS = {"smallest_file_chunk": 500, "largest_file_chunk": 1000}
+
+
 def file(folder: Path) -> Kind:
     def matrix(X: Any) -> Any:
         np.save(folder / "X.npy", X)
         return files.open_npy(folder / "X.npy", memory_limit="30MB")
 
-    small = {"smallest_file_chunk": 500, "largest_file_chunk": 1000}
-    return Kind("file", matrix, tuning=small)
+    return Kind("file", matrix, tuning=SMALL_CHUNKS)
+
+
+def hdf5_columns(folder: Path) -> Kind:
+    """A dataset that is read by columns, as PLINK genotypes are."""
+    h5py = pytest.importorskip("h5py")
+
+    def matrix(X: Any) -> Any:
+        return h5py.File(io.BytesIO(), "w").create_dataset("X", data=X, chunks=(len(X), 2))
+
+    return Kind("file", matrix, tuning=SMALL_CHUNKS)
+
+
+def zarr_array(folder: Path) -> Kind:
+    zarr = pytest.importorskip("zarr")
+
+    def matrix(X: Any) -> Any:
+        store = zarr.storage.MemoryStore()
+        array = zarr.create_array(store, shape=X.shape, chunks=(7, X.shape[1]), dtype=X.dtype)
+        array[:] = X
+        return array
+
+    return Kind("file", matrix, tuning=SMALL_CHUNKS)
 
 
 def streamed(folder: Path) -> Kind:
@@ -99,7 +124,7 @@ def device(folder: Path) -> Kind:
     return Kind("device", lambda X: strict.asarray(X, device=strict.Device("device1")))
 
 
-MAKERS = [numpy_kind, threads, sparse_matrix, file, streamed, device]
+MAKERS = [numpy_kind, threads, sparse_matrix, file, hdf5_columns, zarr_array, streamed, device]
 CELLS = [
     # Processes take seconds to start.
     pytest.param(make, feature, marks=[pytest.mark.slow] if slow else [])

@@ -65,6 +65,11 @@ COMPONENTS = (
         "python3 dev.py test, with a C compiler",
     ),
     Component("Dask", _modules("dask", "distributed"), "pip install 'greedyrls[dask]'"),
+    Component(
+        "HDF5, Zarr and PLINK",
+        _modules("h5py", "zarr", "bed_reader"),
+        "pip install 'greedyrls[hdf5,plink,zarr]'",
+    ),
     Component("ONNX", _modules("onnx", "onnxruntime"), "pip install onnx onnxruntime"),
     Component("PyTorch", _modules("torch"), "GREEDYRLS_ALSO=torch python3 dev.py test"),
     Component(

@@ -67,13 +67,16 @@ from greedyrls._criteria._samples import SampleSpace
 from greedyrls._criteria._shared_gram import TrainingColumns, share_columns
 from greedyrls._criteria._state import DRIFT_BOUND, MARGIN, SelectionState
 from greedyrls._data import fused as fused
+from greedyrls._data._column_major import ColumnFileMatrix
 from greedyrls._data._dense import DenseMatrix
 from greedyrls._data._device_matrix import DeviceMatrix
 from greedyrls._data._file_columns import ColumnFile
 from greedyrls._data._file_memory import check_limit
+from greedyrls._data._files import FileMatrix
 from greedyrls._data._kernel_functions import Kernel, make_kernel
 from greedyrls._data._kernel_matrix import KernelMatrix
 from greedyrls._data._matrix import Matrix
+from greedyrls._data._recognise import opened as opened
 from greedyrls._data._sparse import SparseMatrix
 from greedyrls._features._feature_space import FeatureSpace
 from greedyrls._features._gram import GramColumns

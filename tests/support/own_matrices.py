@@ -1,16 +1,29 @@
-"""Kinds of X that the package does not know: the matrix protocol, as a user would implement it."""
+"""Kinds of X on which the same exactness tests run.
+
+Two are not known to the package: the matrix protocol, as a user would implement it. The others are
+files of optional libraries; `stored_kinds` has those that are installed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import importlib.util
+import io
+import itertools
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from greedyrls import files
 from internals import DenseMatrix, Matrix
 
 Array = NDArray[Any]
+# Genotypes are read from files, until the end of the tests.
+_FOLDER = tempfile.TemporaryDirectory(prefix="greedyrls-plink-")
+_NUMBERS = itertools.count()
 
 
 class ListedColumns(Matrix):
@@ -92,4 +105,69 @@ def scaled(X: Array) -> tuple[Matrix, Array]:
     return matrix, matrix.part(slice(None))
 
 
-KINDS = [listed, scaled]
+def hdf5_rows(X: Array) -> tuple[Any, Array]:
+    """A dataset of an HDF5 file in memory, in wide chunks."""
+    return _hdf5(X, (min(5, len(X)), X.shape[1])), X
+
+
+def hdf5_columns(X: Array) -> tuple[Any, Array]:
+    """The same in tall chunks, which are read by columns."""
+    return _hdf5(X, (len(X), min(3, X.shape[1]))), X
+
+
+def zarr_array(X: Array) -> tuple[Any, Array]:
+    """A Zarr array in memory."""
+    import zarr
+
+    chunks = (max(1, len(X) // 3), max(1, X.shape[1] // 2))
+    array = zarr.create_array(
+        zarr.storage.MemoryStore(), shape=X.shape, chunks=chunks, dtype=X.dtype
+    )
+    array[:] = X
+    return array, X
+
+
+def genotypes(X: Array) -> tuple[Any, Array]:
+    """PLINK genotypes with missing calls, made of the thirds of each column."""
+    codes = genotypes_of(X)
+    path = Path(_FOLDER.name, f"{next(_NUMBERS)}.bed")
+    values = np.where(np.isnan(codes), np.nanmean(codes, axis=0), codes)
+    return files.open_plink(write_bed(path, codes)), values
+
+
+def genotypes_of(X: Array) -> Array:
+    """0, 1, 2 and NaN for a matrix of numbers."""
+    low, high = np.quantile(X, [1 / 3, 2 / 3], axis=0)
+    codes = (low < X).astype(np.float64) + (high < X)
+    rows, columns = np.indices(X.shape)
+    codes[(7 * rows + 3 * columns) % 29 == 4] = np.nan  # at most one of few rows
+    return codes
+
+
+def write_bed(path: Path, codes: Array, **properties: Any) -> Path:
+    """Write genotypes with the .bim and .fam files beside them."""
+    from bed_reader import to_bed
+
+    to_bed(path, codes, properties=properties)
+    return path
+
+
+def _hdf5(X: Array, chunks: tuple[int, int]) -> Any:
+    import h5py
+
+    file = h5py.File(io.BytesIO(), "w")
+    return file.create_dataset("X", data=X, chunks=chunks)
+
+
+def stored_kinds() -> list[Callable[[Array], tuple[Any, Array]]]:
+    """Kinds of files whose libraries are installed."""
+    kinds = {"h5py": [hdf5_rows, hdf5_columns], "zarr": [zarr_array], "bed_reader": [genotypes]}
+    return [
+        kind
+        for library, functions in kinds.items()
+        if importlib.util.find_spec(library) is not None
+        for kind in functions
+    ]
+
+
+KINDS = [listed, scaled, *stored_kinds()]

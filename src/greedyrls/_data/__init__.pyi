@@ -1,4 +1,7 @@
 from . import fused as fused
+from ._chunked import chunked_source as chunked_source
+from ._chunked import opened_hdf5 as opened_hdf5
+from ._chunked import opened_zarr as opened_zarr
 from ._dense import DenseMatrix as DenseMatrix
 from ._dense import ordered_part as ordered_part
 from ._device_matrix import is_in_host_memory as is_in_host_memory
@@ -26,11 +29,14 @@ from ._matrix import product as product
 from ._matrix import single_column as single_column
 from ._parquet import ParquetSource as ParquetSource
 from ._parquet import parquet_files as parquet_files
+from ._plink import PlinkSource as PlinkSource
+from ._plink import opened_bed as opened_bed
 from ._recognise import device_matrix_of as device_matrix_of
 from ._recognise import kind_of as kind_of
 from ._recognise import loaded as loaded
 from ._recognise import matrix_of as matrix_of
 from ._recognise import matrix_on as matrix_on
+from ._recognise import opened as opened
 from ._recognise import origin_of as origin_of
 from ._recognise import register_remote as register_remote
 from ._recognise import remote_matrix as remote_matrix

@@ -1,14 +1,17 @@
-"""Sequential access to rows in files: NumPy arrays here, Parquet in `_parquet`."""
+"""Access to rows and columns in files: NumPy arrays here, other formats in their own modules."""
 
 from __future__ import annotations
 
 import mmap
 import os
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ._matrix import Rows
 
 # Kinds of numbers that can be converted to float64.
 NUMERIC = "biuf"
@@ -41,6 +44,18 @@ class Source(Protocol):
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return consecutive rows as a new array."""
+
+
+@runtime_checkable
+class ColumnSource(Source, Protocol):
+    """A file that is stored by columns: these are read faster than rows."""
+
+    @property
+    def step(self) -> int:
+        """The number of columns that are stored together."""
+
+    def read_columns(self, columns: slice | NDArray[np.intp], rows: Rows) -> NDArray[Any]:
+        """Return rows of columns as a new array, (rows × c)."""
 
 
 class ArraySource:

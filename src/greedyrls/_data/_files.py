@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import LEAST_TILE_ROWS, ColumnCache, Float, progress_bar
+from ._column_major import ColumnFileMatrix
 from ._dense import DenseMatrix
 from ._file_columns import ColumnFile
 from ._file_memory import Needs, Room, check_limit, default_limit, share_out
-from ._file_sources import ArraySource, Source, map_of
+from ._file_sources import ArraySource, ColumnSource, Source, map_of
 from ._kept_columns import FetchedColumns
 from ._matrix import PRODUCT_ROWS, Answer, Matrix, Rows, passes_over
 
@@ -179,7 +180,7 @@ def _asked(
 class DataFile:
     """Data in a file, to be passed as X; it is not loaded into memory.
 
-    Returned by `greedyrls.files.open_npy` and `greedyrls.files.open_parquet`.
+    Returned by the functions of `greedyrls.files`, such as `greedyrls.files.open_npy`.
 
     Attributes
     ----------
@@ -245,20 +246,33 @@ class DataFile:
     def linear(self, indices: NDArray[np.intp], coef: Float, intercept: Any) -> Float:
         """A linear model (t × c) on some columns, of all rows: (m × t), by one pass."""
         values = np.empty((len(self), len(coef)))
-        for rows, chunk in self.matrix().chunks():
+        X = self.matrix()
+        every = slice(0, len(self))
+        if not X.kept.missing(indices.tolist()):
+            values[every] = X.columns(indices).T @ coef.T + intercept
+            _check_finite(values, every)
+            return values
+        for rows, chunk in X.chunks():
             values[rows] = chunk.values[:, indices].astype(np.float64) @ coef.T + intercept
-            if not np.isfinite(values[rows]).all():
-                row = rows.start + int(np.argmin(np.isfinite(values[rows]).all(axis=1)))
-                raise ValueError(f"Input X contains NaN or infinity: a selected column, row {row}.")
+            _check_finite(values, rows)
         return values
 
-    def matrix(self, memory_limit: int | None = None) -> FileMatrix:
+    def matrix(self, memory_limit: int | None = None) -> FileMatrix | ColumnFileMatrix:
         """The matrix for one search."""
         limit = self.memory_limit if memory_limit is None else memory_limit
+        if isinstance(self._source, ColumnSource):
+            return ColumnFileMatrix(self._source, limit)
         return FileMatrix(self._source, limit)
 
 
-def as_file(X: Any, memory_limit: Any = None) -> FileMatrix | None:
+def _check_finite(values: Float, rows: slice) -> None:
+    """Raise an error that names a row of predictions that are not finite."""
+    if not np.isfinite(values[rows]).all():
+        row = rows.start + int(np.argmin(np.isfinite(values[rows]).all(axis=1)))
+        raise ValueError(f"Input X contains NaN or infinity: a selected column, row {row}.")
+
+
+def as_file(X: Any, memory_limit: Any = None) -> FileMatrix | ColumnFileMatrix | None:
     """X for a search if it is to be read from a file, else None.
 
     A memory map is if a limit is given, or if it is larger than the memory allowed without one.
@@ -271,8 +285,9 @@ def as_file(X: Any, memory_limit: Any = None) -> FileMatrix | None:
         return FileMatrix(ArraySource(X)) if is_map and X.nbytes > default_limit() else None
     if not is_map:
         raise ValueError(
-            "memory_limit is for X in a file: a numpy.memmap, or what greedyrls.files opens (a "
-            f"sparse one is mapped, not read). This X is of type {type(X).__name__}."
+            "memory_limit is for X in a file: a numpy.memmap, a dataset of h5py, zarr or "
+            "bed-reader, or what greedyrls.files opens (a sparse one is mapped, not read). This X "
+            f"is of type {type(X).__name__}."
         )
     return FileMatrix(ArraySource(X), limit)
 

@@ -9,11 +9,13 @@ import numpy as np
 from scipy import sparse
 
 from .._base import Array, numpy_of, other_namespace
+from ._chunked import chunked_source
 from ._dense import DenseMatrix
 from ._device_matrix import DeviceMatrix, as_device_matrix, is_in_host_memory
 from ._devices import on_device
 from ._files import DataFile, FileMatrix, as_file
 from ._matrix import Matrix
+from ._plink import PlinkSource
 from ._remote import RemoteMatrix
 from ._sparse import SparseMatrix
 from ._sparse_files import SparseFile
@@ -44,6 +46,31 @@ def _library_of(X: Any) -> str | None:
     return library if library in _REMOTE and hasattr(X, "__dask_graph__") else None
 
 
+# Classes of open files by library, and those of what holds several of them.
+_OPEN_FILES = {
+    "h5py": ("Dataset", "Group", "File"),
+    "zarr": ("Array", "Group"),
+    "bed_reader": ("open_bed",),
+}
+
+
+def _file_library(X: Any) -> str | None:
+    """Return the library of an open file, without importing anything."""
+    library = type(X).__module__.partition(".")[0]
+    return library if type(X).__name__ in _OPEN_FILES.get(library, ()) else None
+
+
+def opened(X: Any) -> Any:
+    """Return a file that h5py, zarr or bed-reader opened as a DataFile; others as they are."""
+    library = _file_library(X)
+    if library is None:
+        return X
+    if library == "bed_reader":
+        source = PlinkSource(X)
+        return DataFile(source, feature_names=source.marker_names)
+    return DataFile(chunked_source(X))
+
+
 class Origin(NamedTuple):
     """The kind of a user's X; all are False for arrays, data frames and sparse matrices."""
 
@@ -60,7 +87,8 @@ class Origin(NamedTuple):
 def origin_of(X: Any) -> Origin:
     """Return the kind of X, without reading any of it."""
     is_lazy = _library_of(X) is not None
-    return Origin(is_lazy, isinstance(X, DataFile | SparseFile), other_namespace(X) is not None)
+    is_file = isinstance(X, DataFile | SparseFile) or _file_library(X) is not None
+    return Origin(is_lazy, is_file, not is_file and other_namespace(X) is not None)
 
 
 class Kind(NamedTuple):
@@ -77,7 +105,7 @@ def kind_of(X: Any) -> Kind:
     """
     if _library_of(X) is not None:
         return Kind("Dask", RemoteMatrix.noun)
-    if isinstance(X, DataFile):
+    if isinstance(X, DataFile) or _file_library(X) is not None:
         return Kind("file", FileMatrix.noun)
     if other_namespace(X) is not None and not is_in_host_memory(X):
         return Kind("device", DeviceMatrix.noun)
@@ -106,6 +134,7 @@ def matrix_of(X: Any, memory_limit: int | str | None, check: Check) -> Matrix:
         )
     if isinstance(X, SparseFile) and memory_limit is None:
         return X.matrix()
+    X = opened(X)
     # An array that owns its memory is not a view of a memory map.
     is_own = type(X) is np.ndarray and X.base is None
     if not is_own or memory_limit is not None:
@@ -123,7 +152,7 @@ def matrix_on(device: Any, X: Any, memory_limit: int | str | None, check: Check)
             f"Pass memory_limit={memory_limit!r} or device={device!r}, not both: X is either read "
             "from a file or moved to a device."
         )
-    if isinstance(X, DataFile | SparseFile | Matrix) or sparse.issparse(X):
+    if origin_of(X).is_file or isinstance(X, Matrix) or sparse.issparse(X):
         raise TypeError(
             f"device={device!r} is for dense data in memory, got X of type {type(X).__name__}. Use "
             "device=None, or for a .npy file numpy.load(file, mmap_mode='r')."

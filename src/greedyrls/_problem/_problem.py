@@ -28,6 +28,7 @@ from .._data import (
     device_matrix_of,
     matrix_of,
     matrix_on,
+    opened,
 )
 from ._class_weight import ClassWeights
 from ._column_errors import named_columns, numeric
@@ -182,6 +183,7 @@ def make_problem(
     Names are those of X if it is a data frame or a file, else `feature_names`. Whether X is finite
     is checked on the first pass, which is made anyway (`report_non_finite`).
     """
+    X = opened(X)
     # NumPy arrays have no names of their own.
     names = feature_names if _has_numbers(X) else feature_names_of(X) or feature_names
     remote: RemoteMatrix | None = getattr(X, "remote", None)

@@ -194,10 +194,11 @@ def greedy_path(
         or parameters, or a damaged one, raises an error. Only the name of a callable `loss` is
         compared. If `alpha` is a number, `n_features` may be larger.
     memory_limit : int or str, optional
-        For X in a file (a `numpy.memmap`, or what `greedyrls.files` opens): memory that the search
-        may use, in bytes or as text such as "2GB". X is then read sequentially,
-        ``path.counters.passes`` times. The result does not depend on it. By default this applies to
-        memory maps larger than a quarter of the machine's memory.
+        For X in a file (a `numpy.memmap`, a dataset of h5py, zarr or bed-reader, or what
+        `greedyrls.files` opens): memory that the search may use, in bytes or as text such as
+        "2GB". X is then read sequentially, ``path.counters.passes`` times. The result does not
+        depend on it. By default this applies to memory maps larger than a quarter of the machine's
+        memory.
     device : str or device, optional
         Device to compute on if X is in host memory (a NumPy array or memory map, a data frame, a
         CPU tensor): "cuda", "cuda:1" (PyTorch), "cupy", or a device object of either. X is copied

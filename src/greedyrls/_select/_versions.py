@@ -10,8 +10,8 @@ from importlib import metadata
 
 REQUIRED = ("array-api-compat", "joblib", "numpy", "scikit-learn", "scipy", "threadpoolctl")
 OPTIONAL = (
-    *("click", "cupy", "dask", "distributed", "jinja2", "matplotlib", "onnx", "openpyxl", "pandas"),
-    *("polars", "pyarrow", "rich", "torch", "tqdm"),
+    *("bed-reader", "click", "cupy", "dask", "distributed", "h5py", "jinja2", "matplotlib"),
+    *("onnx", "openpyxl", "pandas", "polars", "pyarrow", "rich", "torch", "tqdm", "zarr"),
 )
 
 

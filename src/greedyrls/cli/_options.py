@@ -17,7 +17,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 LARGEST_SEED = 2**32 - 1
 # Repeated from read_table, whose import would slow down --help.
 DateOrder = Literal["dmy", "mdy"]
-FORMATS = ("csv", "tsv", "jsonl", "excel", "parquet", "arrow", "svmlight", "npz")
+FORMATS = (
+    *("csv", "tsv", "jsonl", "excel", "parquet", "arrow"),
+    *("svmlight", "npz", "hdf5", "zarr", "plink"),
+)
 LOSSES = ("auto", "squared", "absolute", "zero_one", "balanced_zero_one", "auc")
 
 

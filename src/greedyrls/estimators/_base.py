@@ -28,6 +28,7 @@ from .._base import (
 from .._data import (
     NotOnDevice,
     is_in_host_memory,
+    opened,
     origin_of,
 )
 from .._problem import (
@@ -269,6 +270,7 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         """Return the values of the linear model, (m × t)."""
         check_is_fitted(self)
         coef = np.atleast_2d(self.coef_)[:, self.selected_]
+        X = opened(X)
         origin = origin_of(X)
         if origin.is_lazy or origin.on_device:
             self._check_columns(checked_device_array(X) if origin.on_device else X)

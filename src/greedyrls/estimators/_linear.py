@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, vali
 
 from .._base import Float, exported, numpy_of
 from .._cluster import check_classes_on_cluster, gather_rows
-from .._data import origin_of
+from .._data import opened, origin_of
 from .._problem import (
     ClassWeight,
     FeatureCosts,
@@ -243,6 +243,7 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         refuse_dates(y)
         if self.class_weight is not None:
             check_input(X, "class_weight", f"class_weight={self.class_weight!r}")
+        X = opened(X)
         origin = origin_of(X)
         if origin.is_lazy:
             self._take_shape(X)

@@ -10,7 +10,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import validate_data
 
 from .._base import Float, exported, numpy_of
-from .._data import origin_of
+from .._data import opened, origin_of
 from .._problem import named_columns, numeric, refuse_dates, with_names
 from ._base import SPARSE, GreedyRLSBase
 
@@ -161,6 +161,7 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         self
         """
         refuse_dates(y)
+        X = opened(X)
         if not origin_of(X).is_plain:
             self._take_shape(X)
         else:

@@ -18,7 +18,7 @@ from ._folder import read_folder
 from ._header import Dialect
 from ._input import InputFile, file_name, open_input
 from ._jsonl import read_jsonl
-from ._matrices import read_npz, read_svmlight
+from ._matrices import read_npz, read_plink, read_stored, read_svmlight
 from ._stores import read_arrow, read_parquet
 from ._wanted import Wanted
 
@@ -56,7 +56,8 @@ def read_table(
         CSV and its kin (.csv, .tsv, .tab, .txt) and JSON lines (.jsonl, .ndjson), both also
         followed by .gz, .bz2, .xz or .zst; Excel (.xlsx, .xlsm), Parquet (.parquet, .pq, or a
         folder of such files), Arrow and Feather (.feather, .arrow, .ipc), svmlight (.svmlight,
-        .svm, .libsvm, also followed by .gz, .bz2 or .xz) or NumPy arrays (.npz).
+        .svm, .libsvm, also followed by .gz, .bz2 or .xz), NumPy arrays (.npz), HDF5 (.h5, .hdf5),
+        Zarr (.zarr) or PLINK genotypes (.bed, with .bim and .fam beside it).
     as_text : names
         Columns that are read as text, as written: "01234" keeps its zero. Names that the file
         does not have are ignored.
@@ -90,8 +91,8 @@ def read_table(
     encoding : str
         Of a CSV file, as Python names encodings.
     matrix_limit : int
-        Bytes that a svmlight file or JSON lines may take as a dense table, or an Excel file
-        unpacked.
+        Bytes that a svmlight file, JSON lines, HDF5, Zarr or genotypes may take as a dense table,
+        or an Excel file unpacked.
     format : str, optional
         One of FORMATS, whatever the suffix says.
     sheet : str, optional
@@ -140,7 +141,11 @@ def read_table(
 
     NPZ: the columns of ``X``, or of the only matrix, named by ``feature_names`` or ``names``;
     every other vector as long as X has rows is a column too, and ``y`` is the target. Nothing is
-    ever unpickled, and no format can run code.
+    ever unpickled, and no format can run code. HDF5 and Zarr: the datasets at the top of the file
+    are such arrays.
+
+    PLINK: the columns are the markers, named by their ids, and ``phenotype``, the target, if the
+    .fam file has one. A missing call is the mean of its marker.
     """
     orders = (date_order,) if isinstance(date_order, str) else (date_order or {}).values()
     if any(order not in ORDERS for order in orders):
@@ -173,6 +178,10 @@ def read_table(
         table = read_arrow(source, wanted)
     elif source.format == "svmlight":
         table = read_svmlight(source, wanted, matrix_limit)
+    elif source.format in ("hdf5", "zarr"):
+        table = read_stored(source, wanted, matrix_limit)
+    elif source.format == "plink":
+        table = read_plink(source, wanted, matrix_limit)
     else:
         table = read_npz(source, wanted)
     if table.n_rows == 0:

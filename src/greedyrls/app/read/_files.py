@@ -15,7 +15,19 @@ from typing import IO, Any, Literal, TextIO, cast
 from ..._base import printable
 from .._table import InputError
 
-Format = Literal["csv", "jsonl", "excel", "parquet", "folder", "arrow", "svmlight", "npz"]
+Format = Literal[
+    "csv",
+    "jsonl",
+    "excel",
+    "parquet",
+    "folder",
+    "arrow",
+    "svmlight",
+    "npz",
+    "hdf5",
+    "zarr",
+    "plink",
+]
 
 SUFFIXES: dict[Format, tuple[str, ...]] = {
     "csv": (".csv", ".tsv", ".tab", ".txt"),
@@ -25,6 +37,9 @@ SUFFIXES: dict[Format, tuple[str, ...]] = {
     "arrow": (".feather", ".arrow", ".ipc"),
     "svmlight": (".svmlight", ".svm", ".libsvm"),
     "npz": (".npz",),
+    "hdf5": (".h5", ".hdf5"),
+    "zarr": (".zarr",),
+    "plink": (".bed",),
 }
 COMPRESSIONS: dict[Format, tuple[str, ...]] = {
     "csv": (".gz", ".bz2", ".xz", ".zst"),
@@ -41,6 +56,9 @@ FORMATS: dict[str, str] = {
     "arrow": ".arrow",
     "svmlight": ".svmlight",
     "npz": ".npz",
+    "hdf5": ".h5",
+    "zarr": ".zarr",
+    "plink": ".bed",
 }
 # The first bytes of compressed data.
 _MAGIC = {
@@ -125,6 +143,8 @@ def locate(
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{name}: cannot be found ({reason}); check the name.") from error
     if stat.S_ISDIR(status.st_mode):
+        if format == "zarr" or (format is None and path.suffix.lower() in SUFFIXES["zarr"]):
+            return Source(path, "zarr", ".zarr", "", title)
         if format not in (None, "parquet"):
             raise InputError(f"{name}: is a directory, and --format {format} reads single files.")
         return Source(path, "folder", "", "", title)

@@ -27,12 +27,21 @@ class InputFile:
     def digest(self) -> tuple[int, str]:
         """Return the number of bytes and their SHA-256; files of a folder are concatenated."""
         digest, count = hashlib.sha256(), 0
-        for file in parquet_files(self.path) if self.path.is_dir() else [self.path]:
+        for file in self._files():
             with file.open("rb") as content:
                 while part := content.read(1 << 20):
                     digest.update(part)
                     count += len(part)
         return count, digest.hexdigest()
+
+    def _files(self) -> list[Path]:
+        """The files that the data are read from, in a fixed order."""
+        if self.path.suffix.lower() == ".zarr" and self.path.is_dir():
+            return sorted(file for file in self.path.rglob("*") if file.is_file())
+        if self.path.suffix.lower() == ".bed":
+            beside = [self.path.with_suffix(suffix) for suffix in (".bim", ".fam")]
+            return [self.path, *(file for file in beside if file.exists())]
+        return parquet_files(self.path) if self.path.is_dir() else [self.path]
 
 
 def file_name(data: Path) -> str:

@@ -1,4 +1,4 @@
-"""Read matrices without named columns: svmlight files and NumPy archives."""
+"""Read matrices with their vectors: svmlight, NumPy archives, HDF5, Zarr and PLINK genotypes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._table import Column, InputError, Numbers, Table, Unusable, make_texts
 from ._columns import make_numbers, texts_of_values
-from ._files import Source, guarded, shown
+from ._files import Source, guarded, need, shown
 from ._names import Names, tidy
 from ._wanted import Wanted
 
@@ -48,7 +48,83 @@ def read_svmlight(source: Source, wanted: Wanted, matrix_limit: int) -> Table:
 
 def read_npz(source: Source, wanted: Wanted) -> Table:
     """Read a table from a NumPy archive: a matrix, its names, and vectors."""
-    arrays = _arrays(source)
+    return _table_of_arrays(source, _arrays(source), wanted)
+
+
+def read_stored(source: Source, wanted: Wanted, matrix_limit: int) -> Table:
+    """Read a table from the datasets of an HDF5 file or Zarr group, as from a NumPy archive."""
+    library = {"hdf5": "h5py", "zarr": "zarr"}[source.format]
+    need(source, library, source.format)
+    with guarded(source, f"its {library} data"):
+        if library == "h5py":
+            import h5py
+
+            with h5py.File(source.path, "r") as file:
+                arrays = _datasets(source, file, matrix_limit)
+        else:
+            import zarr
+
+            arrays = _datasets(source, zarr.open(str(source.path), mode="r"), matrix_limit)
+    return _table_of_arrays(source, arrays, wanted)
+
+
+def _datasets(source: Source, opened: Any, matrix_limit: int) -> dict[str, NDArray[Any]]:
+    """Load the datasets at the top of a file or group; a single array is X."""
+    is_group = hasattr(opened, "keys")
+    members = {name: opened[name] for name in opened} if is_group else {"X": opened}
+    arrays = {}
+    for name, member in members.items():
+        if not hasattr(member, "shape") or member.ndim not in (1, 2):
+            continue  # a group, a single number, an array of more dimensions
+        _check_size(source, member.shape, matrix_limit, f"open_{source.format}")
+        values = member[()]
+        # Texts of any length; other objects are left to `_column`.
+        is_text = values.dtype.kind in "OT" and all(isinstance(v, str | bytes) for v in values.flat)
+        if is_text:
+            values = np.array([v.decode() if isinstance(v, bytes) else v for v in values.flat])
+        arrays[name] = values
+    return arrays
+
+
+def _check_size(source: Source, shape: Any, matrix_limit: int, opener: str) -> None:
+    size = 8 * int(np.prod(shape))
+    if size > matrix_limit:
+        raise InputError(
+            f"{source}: {' × '.join(map(str, shape))} numbers take {size / 2**30:.2f} GiB in "
+            f"memory, the limit is {matrix_limit / 2**30:.2f} GiB. In Python greedy_path reads "
+            f"them from the file: greedyrls.files.{opener}."
+        )
+
+
+def read_plink(source: Source, wanted: Wanted, matrix_limit: int) -> Table:
+    """Read genotypes, with the phenotypes of the .fam file as the target."""
+    from ...files import open_plink, read_phenotypes
+
+    need(source, "bed_reader", "plink")
+    for suffix in (".bim", ".fam"):
+        if not source.path.with_suffix(suffix).exists():
+            raise InputError(
+                f"{source}: there is no {source.path.with_suffix(suffix).name} beside it; PLINK "
+                "genotypes are three files of one name: .bed, .bim (markers) and .fam (people)."
+            )
+    with guarded(source, "its PLINK genotypes"):
+        data = open_plink(source.path)
+        _check_size(source, data.shape, matrix_limit, "open_plink")
+        values, phenotypes = data.rows(0, len(data)), read_phenotypes(source.path)
+    columns = dict(zip(data.feature_names or (), values.T, strict=True))
+    target = None
+    if not np.isnan(phenotypes).all():
+        target = tidy([*columns, "phenotype"]).names[-1]
+        columns[target] = phenotypes
+    table = _table(source, columns, len(data), wanted, target)
+    if target is None:
+        hint = "The phenotypes (the sixth column of the .fam file) are all missing."
+        return replace(table, hint=hint)
+    return table
+
+
+def _table_of_arrays(source: Source, arrays: dict[str, NDArray[Any]], wanted: Wanted) -> Table:
+    """Make a table of a matrix, its names, and vectors."""
     X = arrays.pop(_matrix_name(source, arrays))
     m, n = X.shape
     names = [f"x{index}" for index in range(n)]
