@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from project import ROOT
+from project import GUIDES, ROOT
 
 README = ROOT / "README.md"
 
@@ -48,7 +48,7 @@ def test_code_of_a_guide_runs(guide: str, capsys: pytest.CaptureFixture[str]) ->
     pytest.importorskip("pandas")
     pyplot = pytest.importorskip("matplotlib.pyplot")
     names: dict[str, Any] = {}
-    text = (README.parent / "docs" / f"{guide}.md").read_text(encoding="utf-8")
+    text = (GUIDES / f"{guide}.md").read_text(encoding="utf-8")
     for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         exec(code, names)
     printed = capsys.readouterr().out
@@ -59,7 +59,7 @@ def test_code_of_a_guide_runs(guide: str, capsys: pytest.CaptureFixture[str]) ->
 
 def test_links_lead_somewhere() -> None:
     root = README.parent
-    for document in (README, *sorted(root.glob("docs/*.md")), root / "CONTRIBUTING.md"):
+    for document in (README, *sorted(root.glob("docs/**/*.md")), root / "CONTRIBUTING.md"):
         for target in re.findall(r"\]\(([^)#]+)", document.read_text(encoding="utf-8")):
             if not target.startswith("http"):
                 assert (document.parent / target).exists(), f"{document.name}: {target}"

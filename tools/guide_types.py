@@ -27,7 +27,7 @@ OPTIONS = (
 def programs() -> dict[str, str]:
     """The code of each guide that has any, by the name of a module."""
     found = {}
-    for guide in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+    for guide in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
         blocks = re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)
         blocks = [block for block in blocks if "…" not in block]
         if blocks:

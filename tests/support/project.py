@@ -6,6 +6,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
-GUIDES = ROOT / "docs"
+GUIDES = ROOT / "docs" / "guide"
 TESTS = ROOT / "tests"
 TOOLS = ROOT / "tools"

@@ -197,8 +197,8 @@ class LinearModel:
         """The model of a fitted estimator or pipeline, in the units of the data.
 
         Steps before the estimator are included: scalers, imputers, one-hot encoders, selectors, and
-        column transformers of these (see docs/export.md for the list). A step that a linear model
-        of the columns cannot represent raises an error that names it.
+        column transformers of these (see docs/guide/export.md for the list). A step that a linear
+        model of the columns cannot represent raises an error that names it.
 
         Parameters
         ----------
@@ -376,7 +376,7 @@ class LinearModel:
         return make_texts(strings)
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """The model as text in the stable JSON format (docs/files.md).
+        """The model as text in the stable JSON format (docs/reference/files.md).
 
         Parameters
         ----------

@@ -271,7 +271,7 @@ class SelectionResult:
         return table
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """The result as text in the stable JSON format (docs/files.md).
+        """The result as text in the stable JSON format (docs/reference/files.md).
 
         Parameters
         ----------

@@ -450,7 +450,7 @@ class SelectionPath:
         return {"seconds": [step.seconds for step in self.steps]}
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """The path as text in the stable JSON format (docs/path-format.md).
+        """The path as text in the stable JSON format (docs/reference/path-format.md).
 
         Parameters
         ----------
