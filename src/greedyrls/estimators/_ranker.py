@@ -125,12 +125,15 @@ class GreedyRLSRanker(GreedyRLSBase):
     path_ : SelectionPath
         Order, losses and models of all sizes. ``path_.losses`` are mean squared errors of a pair,
         ((y_i − y_j) − (f_i − f_j))², in queries that were left out.
-    ndcg_path_, pairwise_error_path_ : ndarray of shape (len(path_),)
-        Mean NDCG (`greedyrls.metrics.mean_ndcg`) and share of misordered pairs
-        (`greedyrls.metrics.pairwise_error`) of the models of all sizes on left-out queries. NaN if
-        y does not vary within any query, or if one query outweighs all others beyond rounding.
-    ndcg_, pairwise_error_ : float
-        NDCG and share of misordered pairs at the chosen size.
+    ndcg_path_ : ndarray of shape (n_sizes,)
+        Mean NDCG (`greedyrls.metrics.mean_ndcg`) of the models of all sizes on left-out queries. NaN
+        if y does not vary within any query, or if one query outweighs all others beyond rounding.
+    pairwise_error_path_ : ndarray of shape (n_sizes,)
+        Share of misordered pairs (`greedyrls.metrics.pairwise_error`), likewise.
+    ndcg_ : float
+        NDCG at the chosen size.
+    pairwise_error_ : float
+        Share of misordered pairs at the chosen size.
     n_queries_ : int
         Number of queries that have pairs.
     n_features_in_, feature_names_in_
