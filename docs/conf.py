@@ -42,6 +42,9 @@ extensions = [
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "gallery_src"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
+smartquotes = False  # quotes in types are those of Python
+default_role = "py:obj"
+toc_object_entries_show_parents = "hide"
 nitpicky = True
 nitpick_ignore_regex = [
     # Types in prose ("array-like of shape (m, n)") and names that users do not see.
@@ -97,11 +100,12 @@ html_theme = "pydata_sphinx_theme"
 html_title = "greedyrls"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_favicon = "_static/favicon.svg"
+html_favicon = _logo = "_static/favicon.svg"
+html_context = {"default_mode": "auto"}
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {
-    "logo": {"text": "greedyrls", "image_light": "_static/favicon.svg", "alt_text": ""},
+    "logo": {"text": "greedyrls", "image_light": _logo, "image_dark": _logo},
     "header_links_before_dropdown": 7,
     "navigation_with_keys": False,
     "show_toc_level": 2,
@@ -111,7 +115,8 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": ["page-toc"],
+    # Pages with something wide have no room for one.
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "guide/capabilities": []},
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
     "search_as_you_type": False,

@@ -15,7 +15,7 @@ PROJECTS = {
     "python": (
         "https://docs.python.org/3/",
         "library/functions.html#{name}",
-        {"class": "int float str dict list tuple"},
+        {"class": "int float str dict list tuple", "function": "callable"},
     ),
     "numpy": (
         "https://numpy.org/doc/stable/",
@@ -61,7 +61,8 @@ PROJECTS = {
 # Entries by which numpydoc links words in types.
 WORDS = {
     "numpy": "array_like std:term -1 glossary.html#term-$ -\n",
-    "python": "bltin-boolean-values std:label -1 library/stdtypes.html#$ Boolean Type\n",
+    "python": "bltin-boolean-values std:label -1 library/stdtypes.html#$ Boolean Type\n"
+    "None py:data 1 library/constants.html#None -\n",
 }
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from docutils import nodes
 from sphinx.util import logging
 
 if TYPE_CHECKING:
@@ -71,9 +72,17 @@ def check_pages(app: Sphinx, exception: Exception | None) -> None:
             _log.warning("%s has a picture without alternative text: %s", name, picture)
 
 
+def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
+    """Give cells of tables that say yes or no a class, for their colour."""
+    for cell in doctree.findall(nodes.entry):
+        if (word := cell.astext().strip()) in ("yes", "no"):
+            cell["classes"].append(word)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Run at the end of a build."""
     app.add_config_value("mathjax_files", "", "html")
+    app.connect("doctree-read", mark_cells)
     app.connect("build-finished", copy_mathjax, priority=100)
     app.connect("build-finished", check_pages, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -126,8 +126,9 @@ class GreedyRLSRanker(GreedyRLSBase):
         Order, losses and models of all sizes. ``path_.losses`` are mean squared errors of a pair,
         ((y_i − y_j) − (f_i − f_j))², in queries that were left out.
     ndcg_path_ : ndarray of shape (n_sizes,)
-        Mean NDCG (`greedyrls.metrics.mean_ndcg`) of the models of all sizes on left-out queries. NaN
-        if y does not vary within any query, or if one query outweighs all others beyond rounding.
+        Mean NDCG (`greedyrls.metrics.mean_ndcg`) of the models of all sizes on left-out queries.
+        NaN if y does not vary within any query, or if one query outweighs all others beyond
+        rounding.
     pairwise_error_path_ : ndarray of shape (n_sizes,)
         Share of misordered pairs (`greedyrls.metrics.pairwise_error`), likewise.
     ndcg_ : float
