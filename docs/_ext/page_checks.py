@@ -17,6 +17,7 @@ from sphinx.util import logging
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+_TAG_LIST = "  <div id='sg-tag-list' class='sphx-glr-tag-list'></div>"
 _log = logging.getLogger(__name__)
 
 
@@ -72,6 +73,12 @@ def check_pages(app: Sphinx, exception: Exception | None) -> None:
             _log.warning("%s has a picture without alternative text: %s", name, picture)
 
 
+def drop_tag_lists(app: Sphinx, name: str, content: list[str]) -> None:
+    """Remove the gallery's lists of tags, which are empty and have the same id in every section."""
+    if name.startswith("gallery/"):
+        content[0] = content[0].replace(_TAG_LIST, "")
+
+
 def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
     """Give cells of tables that say yes or no a class, for their colour."""
     for cell in doctree.findall(nodes.entry):
@@ -82,6 +89,7 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Run at the end of a build."""
     app.add_config_value("mathjax_files", "", "html")
+    app.connect("source-read", drop_tag_lists)
     app.connect("doctree-read", mark_cells)
     app.connect("build-finished", copy_mathjax, priority=100)
     app.connect("build-finished", check_pages, priority=900)
