@@ -279,7 +279,13 @@ class LinearModel:
         return self.probabilities(self.scores(data))
 
     def probabilities(self, scores: Float) -> Float:
-        """Probabilities of the classes (m × c) from outputs (m × outputs)."""
+        """Probabilities of the classes (m × c) from outputs (m × outputs).
+
+        Parameters
+        ----------
+        scores : ndarray of shape (m, n_outputs)
+            Outputs, as `scores` returns them.
+        """
         if self.sigmoids is None:
             why = "it is a regression" if self.classes is None else "its file or path has none"
             raise ValueError(
@@ -289,7 +295,13 @@ class LinearModel:
         return probabilities_of(scores, *np.array(self.sigmoids).T)
 
     def decide(self, scores: Float) -> NDArray[Any]:
-        """Predictions from outputs (m × outputs)."""
+        """Predictions from outputs (m × outputs).
+
+        Parameters
+        ----------
+        scores : ndarray of shape (m, n_outputs)
+            Outputs, as `scores` returns them.
+        """
         if self.classes is None:
             return scores[:, 0] if scores.shape[1] == 1 else scores
         if scores.shape[1] == 1:
@@ -303,7 +315,13 @@ class LinearModel:
         return labels[indices]
 
     def unseen(self, data: Any) -> dict[str, list[str]]:
-        """Return categories that the fit did not see, by column; they contribute to no term."""
+        """Return categories that the fit did not see, by column; they contribute to no term.
+
+        Parameters
+        ----------
+        data : data frame or mapping of columns
+            Rows to predict, as for `predict`.
+        """
         table = self._table(data)
         categories = {}
         for column in self.columns:
@@ -323,7 +341,13 @@ class LinearModel:
         return categories
 
     def n_filled(self, data: Any) -> dict[str, int]:
-        """Return the number of missing values that the model fills in, by column (if any)."""
+        """Return the number of missing values that the model fills in, by column (if any).
+
+        Parameters
+        ----------
+        data : data frame or mapping of columns
+            Rows to predict, as for `predict`.
+        """
         table = self._table(data)
         counts = {}
         for column in self.columns:
@@ -398,6 +422,7 @@ class LinearModel:
         Parameters
         ----------
         text : str or bytes
+            What `to_json` wrote.
 
         Returns
         -------

@@ -292,6 +292,7 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n)
+            Samples.
 
         Returns
         -------

@@ -232,6 +232,7 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         y : array-like of shape (m,)
             Labels of any kind, at least two different ones.
         sample_weight : array-like of shape (m,), optional
+            Weight of each sample; 1 by default.
         groups : array-like of shape (m,), optional
             Group of each sample. The folds of `cv`, or of `alpha_cv` if `cv` is leave-one-out, keep
             groups together.
@@ -278,6 +279,7 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         Parameters
         ----------
         X : array-like of shape (m, n)
+            Samples.
 
         Returns
         -------
@@ -293,6 +295,7 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         Parameters
         ----------
         X : array-like of shape (m, n)
+            Samples.
 
         Returns
         -------
@@ -309,8 +312,11 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         Parameters
         ----------
         X : array-like of shape (m, n)
+            Samples.
         y : array-like of shape (m,)
+            Labels.
         sample_weight : array-like of shape (m,), optional
+            Weight of each sample; 1 by default.
 
         Returns
         -------

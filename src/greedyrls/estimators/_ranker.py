@@ -122,6 +122,8 @@ class GreedyRLSRanker(GreedyRLSBase):
         Penalty of the search.
     coef_ : ndarray of shape (n,)
         Coefficients, 0 for features not chosen.
+    intercept_ : float
+        Always 0: an order within queries needs none.
     path_ : SelectionPath
         Order, losses and models of all sizes. ``path_.losses`` are mean squared errors of a pair,
         ((y_i − y_j) − (f_i − f_j))², in queries that were left out.
@@ -388,6 +390,7 @@ class GreedyRLSRanker(GreedyRLSBase):
         Parameters
         ----------
         X : array-like of shape (m, n)
+            Samples.
 
         Returns
         -------
@@ -401,6 +404,7 @@ class GreedyRLSRanker(GreedyRLSBase):
         Parameters
         ----------
         X : array-like of shape (m, n)
+            Samples.
         y : array-like of shape (m,)
             Relevances.
         groups : array-like of shape (m,), optional

@@ -149,7 +149,9 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         X : array-like of shape (m, n), data in a file (`greedyrls.files`), or a Dask collection
             With a PyTorch tensor or CuPy array the selection runs on its device.
         y : array-like of shape (m,) or (m, t)
+            Target values.
         sample_weight : array-like of shape (m,), optional
+            Weight of each sample; 1 by default.
         groups : array-like of shape (m,), optional
             Group of each sample. The folds of `cv`, or of `alpha_cv` if `cv` is leave-one-out, keep
             groups together.
@@ -187,6 +189,7 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         Parameters
         ----------
         X : array-like of shape (m, n)
+            Samples.
 
         Returns
         -------
@@ -202,8 +205,11 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         Parameters
         ----------
         X : array-like of shape (m, n)
+            Samples.
         y : array-like of shape (m,) or (m, t)
+            Target values.
         sample_weight : array-like of shape (m,), optional
+            Weight of each sample; 1 by default.
 
         Returns
         -------
