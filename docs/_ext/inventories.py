@@ -62,6 +62,7 @@ PROJECTS = {
 WORDS = {
     "numpy": "array_like std:term -1 glossary.html#term-$ -\n",
     "python": "bltin-boolean-values std:label -1 library/stdtypes.html#$ Boolean Type\n"
+    "sequence std:term -1 glossary.html#term-$ -\n"
     "None py:data 1 library/constants.html#None -\n",
 }
 

@@ -17,7 +17,10 @@ from sphinx.util import logging
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-_TAG_LIST = "  <div id='sg-tag-list' class='sphx-glr-tag-list'></div>"
+_TAG_LIST = """.. raw:: html
+
+  <div id='sg-tag-list' class='sphx-glr-tag-list'></div>
+"""
 _log = logging.getLogger(__name__)
 
 
