@@ -121,10 +121,5 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
     "search_as_you_type": False,
 }
-html_sidebars = {
-    "index": [],
-    "install": [],
-    "ten-minutes": [],
-    "how-to-choose": [],
-    "changelog": [],
-}
+# Pages that are the only one of their section need no list of its pages.
+html_sidebars = {page: [] for page in ("index", "theory", "changelog", "gallery/index")}
