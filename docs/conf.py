@@ -89,6 +89,7 @@ sphinx_gallery_conf = {
     "matplotlib_animations": False,
     "show_memory": False,
     "show_signature": False,
+    "write_computation_times": False,
     "remove_config_comments": True,
     "abort_on_example_error": True,
     "default_thumb_file": str(HERE / "images" / "path.png"),

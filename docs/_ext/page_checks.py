@@ -25,19 +25,23 @@ _log = logging.getLogger(__name__)
 
 
 class _Page(HTMLParser):
-    """The addresses that a page links to, and the names of its anchors."""
+    """What a page links to and loads, and the names of its anchors."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.links: set[str] = set()
         self.anchors: set[str] = set()
         self.without_alt: list[str] = []
+        self.fetched: list[str] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = dict(attrs)
         self.anchors.update(value for name in ("id", "name") if (value := values.get(name)))
         self.links.update(value for name in ("href", "src") if (value := values.get(name)))
+        source = values.get("src") or (values.get("href") if tag == "link" else None) or ""
+        if tag in ("script", "img", "link") and urlsplit(source).netloc:
+            self.fetched.append(source)
         if tag == "img" and "alt" not in values:
             self.without_alt.append(values.get("src") or "")
 
@@ -54,12 +58,14 @@ def copy_mathjax(app: Sphinx, exception: Exception | None) -> None:
 
 
 def check_pages(app: Sphinx, exception: Exception | None) -> None:
-    """Warn of links that lead nowhere within the site, and of pictures without words."""
+    """Warn of links that lead nowhere, pictures without words, and files from other sites."""
     if exception is not None or app.builder.format != "html":
         return
     root = Path(app.outdir)
-    files = [file for file in root.rglob("*.html") if "_static" not in file.parts]
-    pages = {file.resolve(): _Page(file.read_text(encoding="utf-8")) for file in files}
+    # Not pages of an earlier build that have no source any more.
+    names = [*app.env.found_docs, "genindex", "py-modindex", "search"]
+    files = [Path(app.builder.get_outfilename(name)).resolve() for name in names]
+    pages = {file: _Page(file.read_text(encoding="utf-8")) for file in files if file.exists()}
     for file, page in pages.items():
         name = file.relative_to(root.resolve())
         for link in sorted(page.links):
@@ -72,6 +78,8 @@ def check_pages(app: Sphinx, exception: Exception | None) -> None:
                 _log.warning("%s links to %s, which does not exist", name, link)
             elif anchor and target in pages and anchor not in pages[target].anchors:
                 _log.warning("%s links to %s, which has no such anchor", name, link)
+        for source in page.fetched:
+            _log.warning("%s would load %s from another site", name, source)
         for picture in page.without_alt:
             _log.warning("%s has a picture without alternative text: %s", name, picture)
 
