@@ -18,6 +18,7 @@ sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "src")]
 import inventories  # noqa: E402
 
 import greedyrls  # noqa: E402
+from greedyrls import assess  # noqa: E402
 
 project = "greedyrls"
 author = "The greedyrls developers"
@@ -66,6 +67,13 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = True
 numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = {
+    **{name: f"greedyrls.{name}" for name in greedyrls.__all__ if name[0].isupper()},
+    **{name: f"greedyrls.assess.{name}" for name in assess.__all__ if name[0].isupper()},
+    "DataFrame": "pandas.DataFrame",
+    "Generator": "numpy.random.Generator",
+    "ndarray": "numpy.ndarray",
+}
 intersphinx_mapping = inventories.mapping(HERE / "_inventories")
 
 # Mathematics: MathJax from a package, with its fonts (see `page_checks`).
