@@ -11,7 +11,8 @@
     python3 dev.py lint                  ruff and mypy, also on the Python of the guides
 
 Tasks make virtual environments under .venvs/ and install what they need there, and what
-GREEDYRLS_ALSO names: tests with PyTorch are skipped without it.
+GREEDYRLS_ALSO names: tests with PyTorch are skipped without it. Where there is a C compiler, steps
+are compiled if their sources have changed; GREEDYRLS_REQUIRE_COMPILED=1 makes it an error if not.
 """
 
 from __future__ import annotations
@@ -181,6 +182,7 @@ def environment(task: str, version: str | None = None, is_lowest: bool = False) 
         quiet = ["--quiet", "--disable-pip-version-check", "--no-compile"]
         run([python, "-m", "pip", "install", *quiet, *wanted])
         stamp.write_text(state.hexdigest(), encoding="utf-8")
+    run([python, "tools/build_backend.py"])
     return python
 
 

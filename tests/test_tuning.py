@@ -15,6 +15,7 @@ from tuning import SETTINGS, Tune, change, tuned
 # Settings that take one of a few values; others take any.
 VALUES: dict[str, list[Any]] = {
     "fold_engine": ["many", "large", "models"],
+    "compiled_steps": [True, False],
     "lanes": ["always", "never"],
     "rebuild_every_step": [True, False],
     "skip_rows": [True, False],

@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._select import extend_path, greedy_path
+    from ._select import extend_path, greedy_path, show_versions
     from .app import LinearModel, SelectionResult
     from .estimators import (
         GreedyKernelRLS,
@@ -37,6 +37,7 @@ __all__ = [
     "StopReason",
     "extend_path",
     "greedy_path",
+    "show_versions",
 ]
 
 __version__ = "0.1.0"
@@ -57,6 +58,7 @@ _PACKAGES = {
     "StopReason": "path",
     "extend_path": "_select",
     "greedy_path": "_select",
+    "show_versions": "_select",
 }
 
 

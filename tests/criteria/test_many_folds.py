@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import mean_absolute_error
 from sklearn.model_selection import LeaveOneGroupOut
 
 from agreement import assert_follows
@@ -330,11 +331,78 @@ def test_overlapping_folds_and_rows_of_no_fold_have_models_for_each() -> None:
         assert uses(weighted) is ManyFoldData
 
 
-def test_other_losses_have_models_for_each() -> None:
+def test_losses_of_all_rows_together_have_models_for_each() -> None:
     case = grouped(0, 400, 200, 100)
     problem = make_problem(case.X, case.y)
-    plan = make_plan(problem, cv=case.options["cv"], loss="absolute")
-    assert isinstance(plan.data(problem), FoldData)
+    for loss, expected in [("absolute", ManyFoldData), (mean_absolute_error, FoldData)]:
+        plan = make_plan(problem, cv=case.options["cv"], loss=loss)
+        assert type(plan.data(problem)) is expected
+
+
+def labelled(case: Case) -> Case:
+    """Labels of which each fold has both among the first 30 rows."""
+    y = np.sign(case.y)
+    y[:15], y[15:30] = 1.0, -1.0
+    return Case(case.X, y, case.n_features, case.options | {"cv": np.arange(len(y)) % 15})
+
+
+@pytest.mark.parametrize("name", ["many", "large"])
+@pytest.mark.parametrize("loss", ["squared", "absolute", "zero_one", "balanced_zero_one"])
+@pytest.mark.parametrize("direction", ["forward", "floating", "foba", "swap"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_losses_and_directions_are_those_of_a_model_for_each_fold(
+    name: str, loss: str, direction: str, weighted: bool
+) -> None:
+    case = grouped(13, m=120, count=15)
+    if "zero_one" in loss:
+        case = labelled(case)
+    y = case.y
+    options = case.options | {"loss": loss, "direction": direction, "n_runners_up": 3}
+    if weighted:
+        weights = np.random.default_rng(3).choice([0.0, 0.5, 2.0], len(y))
+        weights[:30] = 1.0  # every fold has rows that count
+        options["sample_weight"] = weights
+    with tuned(fold_engine="models"):
+        expected = greedy_path(case.X, y, 8, **options)
+    with tuned(fold_engine=name):
+        path = greedy_path(case.X, y, 8, **options)
+    assert [step.index for step in path.steps] == [step.index for step in expected.steps]
+    assert [step.action for step in path.steps] == [step.action for step in expected.steps]
+    for one, other in zip(path.steps, expected.steps, strict=True):
+        assert one.loss == pytest.approx(other.loss, rel=SAME)
+        assert_allclose(one.fold_losses, other.fold_losses, rtol=SAME, atol=1e-12)
+        assert [index for index, _ in one.runners_up] == [index for index, _ in other.runners_up]
+        losses = [[loss for _, loss in step.runners_up] for step in (one, other)]
+        assert_allclose(*losses, rtol=SAME)
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+def test_several_targets(loss: str) -> None:
+    case = grouped(14, m=120, count=15)
+    Y = np.column_stack([case.y, case.X[:, 7:9].sum(axis=1) - 0.3 * case.y])
+    paths = []
+    for name in ("models", "many", "large"):
+        with tuned(fold_engine=name):
+            options = case.options | {"loss": loss, "direction": "floating"}
+            paths.append(greedy_path(case.X, Y, 8, **options))
+    for path in paths[1:]:
+        assert [step.index for step in path.steps] == [step.index for step in paths[0].steps]
+        assert_allclose(path.losses, paths[0].losses, rtol=SAME)
+
+
+@pytest.mark.parametrize("loss", ["squared", "zero_one"])
+@pytest.mark.parametrize("direction", ["forward", "floating"])
+def test_costs_and_a_budget(loss: str, direction: str) -> None:
+    case = grouped(15, m=120, count=15)
+    y = case.y if loss == "squared" else labelled(case).y
+    costs = np.random.default_rng(4).uniform(0.5, 3.0, case.X.shape[1])
+    options = case.options | {"loss": loss, "direction": direction, "feature_costs": costs}
+    paths = []
+    for name in ("models", "many"):
+        with tuned(fold_engine=name):
+            paths.append(greedy_path(case.X, y, 10, budget=8.0, n_runners_up=2, **options))
+    assert [step.index for step in paths[1].steps] == [step.index for step in paths[0].steps]
+    assert_allclose(paths[1].losses, paths[0].losses, rtol=SAME)
 
 
 def test_memory_is_not_a_matter_of_how_many_folds_are_left_out() -> None:

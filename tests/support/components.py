@@ -34,6 +34,12 @@ def driver_program() -> str | None:
     return program("chromedriver")
 
 
+def _has_compiled_steps() -> bool:
+    from internals import native  # which loads all of greedyrls
+
+    return native() is not None
+
+
 @dataclass(frozen=True)
 class Component:
     """Something that is not a dependency, but that tests run against for real."""
@@ -52,6 +58,11 @@ COMPONENTS = (
     ),
     Component(
         "a C compiler", lambda: program("gcc") is not None, "apt-get install gcc g++ libc6-dev"
+    ),
+    Component(
+        "compiled steps",
+        _has_compiled_steps,
+        "python3 dev.py test, with a C compiler",
     ),
     Component("Dask", _modules("dask", "distributed"), "pip install 'greedyrls[dask]'"),
     Component("ONNX", _modules("onnx", "onnxruntime"), "pip install onnx onnxruntime"),

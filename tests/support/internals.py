@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from greedyrls._base import _tolerances as tolerances
 from greedyrls._base import kernels as kernels
 from greedyrls._base._codec import ArrayOf, Codec, Document, Key, Number, Whole
 from greedyrls._base._columns import ColumnCache, SelectedColumns
@@ -23,6 +24,7 @@ from greedyrls._base._namespaces import (
     location_of,
     numpy_of,
 )
+from greedyrls._base._native import native
 from greedyrls._base._sigmoid import Sigmoid, fit_sigmoid
 from greedyrls._base._warnings import GreedyRLSWarning, NumericalWarning
 from greedyrls._base.numbers import (
@@ -62,7 +64,7 @@ from greedyrls._criteria._many_folds import ManyFoldData, ManyFoldState
 from greedyrls._criteria._removals import choose_removal
 from greedyrls._criteria._samples import SampleSpace
 from greedyrls._criteria._shared_gram import TrainingColumns, share_columns
-from greedyrls._criteria._state import DRIFT_BOUND, SelectionState
+from greedyrls._criteria._state import DRIFT_BOUND, MARGIN, SelectionState
 from greedyrls._data import fused as fused
 from greedyrls._data._dense import DenseMatrix
 from greedyrls._data._device_matrix import DeviceMatrix
@@ -105,6 +107,9 @@ from greedyrls._search._searching import forward, replay
 from greedyrls._select._alphas import auto_grid, penalty_scale, refit_grid
 from greedyrls._select._options import Options
 from greedyrls._select._outer_fold import chosen_of
+from greedyrls._select._versions import OPTIONAL, REQUIRED
+from greedyrls._steppers import _compiled_rows as compiled_rows
+from greedyrls._steppers import _compiled_stepper as compiled_stepper
 from greedyrls._steppers._recorded import RecordedStepper
 from greedyrls._steppers._stepper import Stepping, Stop, stepping_for
 from greedyrls.app._analysis import (

@@ -13,11 +13,14 @@ from typing import Any
 
 import pytest
 
+# Compiled steps choose and add in one call.
+_COMPILED_STEP = "_steppers._compiled_stepper.CompiledStepper.step"
+
 POINTS: dict[str, tuple[str, ...]] = {
     # Leave-one-out: rows.
     "start rows": ("_criteria._samples.SampleSpace.start",),
     "score candidates": ("_criteria._samples.SampleSpace.score",),
-    "advance rows": ("_criteria._samples.SampleSpace.advance",),
+    "advance rows": ("_criteria._samples.SampleSpace.advance", _COMPILED_STEP),
     "multiply columns": ("_criteria._samples.SampleSpace.products",),
     "multiply block by columns": ("_criteria._samples.row_products",),
     "ask for statistics": ("_criteria._samples.SampleSpace.statistics",),
@@ -27,8 +30,10 @@ POINTS: dict[str, tuple[str, ...]] = {
     "note a step of the device": ("_features._device_features.DeviceFeatures.note",),
     "take Gram columns": ("_features._gram.GramColumns.take",),
     # Leave-one-out: the search.
-    "choose by leave-one-out": ("_criteria._leave_one_out.LeaveOneOut.choose",),
-    "add feature": ("_criteria._state.SelectionState.add",),
+    "choose by leave-one-out": ("_criteria._leave_one_out.LeaveOneOut.choose", _COMPILED_STEP),
+    "add feature": ("_criteria._state.SelectionState.add", _COMPILED_STEP),
+    "take a compiled step": (_COMPILED_STEP,),
+    "make rows for compiled steps": ("_steppers._compiled_rows.CompiledRows.__init__",),
     # Leave-one-out errors that are kept.
     "keep errors": ("_criteria._loo_loss.LossState._keep",),
     "drop errors": ("_criteria._loo_loss.LossState._drop",),

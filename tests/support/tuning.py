@@ -87,6 +87,17 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
             "models": {"_search._plan._MANY_FOLDS": math.inf},
         }
     ),
+    # Whether steps may be compiled ones, where there are any.
+    "compiled_steps": choice(
+        {
+            False: {
+                "_steppers._compiled_stepper.native": lambda: None,
+                "_search._searches.native": lambda: None,
+                "_criteria._curves.native": lambda: None,
+            },
+            True: {},
+        }
+    ),
     # Search several penalties together, however small or large X is.
     "lanes": choice(
         {
@@ -160,6 +171,11 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Elements and rows of kept leave-one-out errors that are updated at a time.
     "kept_error_elements": constant("_rows._leftovers.QUARTER_TILE_ELEMENTS"),
     "kept_error_rows": constant("_rows._leftovers._ROWS"),
+    # Elements of X up to which compiled steps keep z of all candidates, and bytes of a packed copy.
+    "compiled_kept_elements": constant("_steppers._compiled_rows.KEPT_ELEMENTS"),
+    "compiled_packed_bytes": constant("_steppers._compiled_rows._PACKED_BYTES"),
+    # Features that a compiled search has room for at first.
+    "compiled_first_room": constant("_steppers._compiled_stepper._FIRST_ROOM"),
     # Values of a sparse X that are looked at together.
     "sparse_values": constant("_data._sparse._VALUES"),
     # Elements in a chunk of a kernel matrix.

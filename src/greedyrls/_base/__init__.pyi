@@ -84,6 +84,7 @@ from ._namespaces import to_host as to_host
 from ._namespaces import true_indices as true_indices
 from ._namespaces import whole_numbers as whole_numbers
 from ._namespaces import with_last as with_last
+from ._native import native as native
 from ._progress import Progress as Progress
 from ._progress import progress_bar as progress_bar
 from ._replay import Replay as Replay

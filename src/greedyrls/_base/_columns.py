@@ -58,7 +58,8 @@ class ColumnCache:
 
     def missing(self, indices: Iterable[int]) -> list[int]:
         """Those of the indices whose columns are not kept."""
-        return [index for index in indices if index not in self]
+        known = self._columns.keys() | self._spilled if self._spilled else self._columns
+        return [index for index in indices if index not in known]
 
     def get(self, index: int, rows: Rows = slice(None)) -> Array:
         """The rows of a column that is kept; not to be overwritten."""

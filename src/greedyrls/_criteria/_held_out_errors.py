@@ -309,17 +309,20 @@ def covariance_of(parts: Sequence[Part]) -> Float:
 
 
 def _padded(part: Part, width: int) -> Part:
-    more = (0, width - part.centres.shape[1])
+    """Return a part with NaN for losses up to `width`."""
+    if part.centres.shape[1] == width:
+        return part
 
-    def wider(values: Float, *axes: tuple[int, int]) -> Float:
-        return np.pad(values, axes, constant_values=np.nan)
+    def wider(values: Float, height: int) -> Float:
+        padded = np.full((height, width), np.nan)
+        padded[: values.shape[0], : values.shape[1]] = values
+        return padded
 
-    centres = wider(part.centres, (0, 0), more)
+    centres = wider(part.centres, len(part.centres))
     if isinstance(part, Summed):
-        squares = wider(part.squares, more, more)
-        products = wider(part.products, (0, 0), more)
-        return part._replace(squares=squares, products=products, centres=centres)
-    return part._replace(losses=wider(part.losses, (0, 0), more), centres=centres)
+        products = wider(part.products, len(part.products))
+        return part._replace(squares=wider(part.squares, width), products=products, centres=centres)
+    return part._replace(losses=wider(part.losses, len(part.losses)), centres=centres)
 
 
 def flat(part: Summed, width: int) -> Float:

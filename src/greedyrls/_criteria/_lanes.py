@@ -19,8 +19,7 @@ from .._features import LaneSpace, StepPivots
 from .._rows import RowBlock, SampleStatistics, loo_losses, sample_statistics
 from ._choice import best_first, first_of_best, smallest, tie_tolerances
 from ._loo_data import LooData
-from ._set_moves import MARGIN
-from ._state import DRIFT_BOUND
+from ._state import DRIFT_BOUND, MARGIN
 
 # Candidates of a lane scored before its threshold is computed, and the most scored afterwards.
 _FIRST = 2

@@ -29,8 +29,7 @@ from ._choice import (
 )
 from ._group_bounds import group_bounds, group_openness, score_groups
 from ._samples import Scores
-from ._set_moves import MARGIN
-from ._state import SelectionState, pivot_of
+from ._state import MARGIN, SelectionState, pivot_of
 
 Strategy = Literal["auto", "bounded", "exhaustive"]
 
@@ -152,6 +151,11 @@ class LeaveOneOut:
 
     def __init__(self, strategy: Strategy = "auto") -> None:
         self._strategy = strategy
+
+    @property
+    def is_free(self) -> bool:
+        """Whether candidates may be ruled out in any way."""
+        return self._strategy == "auto"
 
     def choose(
         self, state: SelectionState, n_runners_up: int, remaining: int, by_cost: bool = True

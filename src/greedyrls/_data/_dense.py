@@ -21,7 +21,7 @@ class DenseMatrix(Matrix):
     is_in_memory = True
 
     def __init__(self, values: NDArray[Any]) -> None:
-        self.values = values
+        self.values = self.host_array = values
 
     @property
     def shape(self) -> tuple[int, int]:

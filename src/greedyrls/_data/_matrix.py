@@ -79,6 +79,8 @@ class Matrix(ABC):
     kept: KeptColumns = KeptColumns()
     # The device array if kernels may read it, else None.
     device_array: Any = None
+    # The array in memory if compiled code may read it, else None.
+    host_array: NDArray[Any] | None = None
     # Rows read, sent or computed so far, if passes dominate the time.
     rows_read: int = 0
     # The share of the last pass that was spent waiting for values.

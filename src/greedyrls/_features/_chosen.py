@@ -39,6 +39,11 @@ class Chosen(NamedTuple):
         """The number of models, k."""
         return sum(len(chain.ends) for chain in self.chains)
 
+    @property
+    def is_one_by_one(self) -> bool:
+        """Whether the models are those of the first 1, 2, … features."""
+        return len(self.chains) == 1 and is_whole(self.chains[0], len(self.indices))
+
 
 class Pivots(NamedTuple):
     """The orthogonalised features of a chain for one penalty."""

@@ -243,6 +243,21 @@ class FeatureSpace:
         self.selected.append(index)
         return float(drift)
 
+    def note_step(self, index: int, products: Float) -> None:
+        """Note a feature that a stepper added, with X_S'x_b (|S| + 1); `take_back` is to follow."""
+        s = self.size
+        if s == self._L.shape[0]:
+            self._grow()
+        self._gram[s, : s + 1] = self._gram[: s + 1, s] = products
+        self._chosen[s] = index
+        self.selected.append(index)
+
+    def take_back(self, size: int) -> list[int]:
+        """Return the features that were only noted, after the first `size`, and forget them."""
+        noted = self.selected[size:]
+        del self.selected[size:]
+        return noted
+
     def _follow(self, index: int, column: Float, pivot: Pivot, left: Float, slopes: Float) -> None:
         """All vectors of n after a feature: a row of L, what candidates lose, X_S'x_b.
 

@@ -11,11 +11,12 @@ from ._at_set import factor_sums as factor_sums
 from ._at_set import removal_losses as removal_losses
 from ._at_set import removal_predictions as removal_predictions
 from ._at_set import removal_squares as removal_squares
+from ._at_set import removed_columns as removed_columns
 from ._at_set import without as without
+from ._block_set import BlockSet as BlockSet
 from ._blocks import RowBlock as RowBlock
 from ._fold_answers import Candidates as Candidates
 from ._fold_answers import SetSums as SetSums
-from ._fold_at_set import FoldRemovals as FoldRemovals
 from ._fold_at_set import energy as energy
 from ._fold_at_set import fold_at_set as fold_at_set
 from ._fold_at_set import fold_removal_losses as fold_removal_losses
@@ -67,6 +68,7 @@ from ._row_losses import candidate_losses as candidate_losses
 from ._row_losses import candidate_predictions as candidate_predictions
 from ._row_losses import leftover_tile as leftover_tile
 from ._row_losses import loo_predictions as loo_predictions
+from ._row_losses import loss_shares as loss_shares
 from ._row_sums import entry_counts as entry_counts
 from ._row_sums import fetch_columns as fetch_columns
 from ._row_sums import row_products as row_products

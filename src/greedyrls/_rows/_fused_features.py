@@ -1,6 +1,6 @@
 """Triton kernels for vectors of n features, so that a whole step can be recorded.
 
-`_features` and `_criterion.lower_bounds` have the same computation, an operation at a time. Here
+`_features` and `_bounds.lower_bounds` have the same computation, an operation at a time. Here
 two kernels compute the bounds of all candidates, find those of lowest bound and compute their
 coefficients, and a third updates the vectors for a chosen feature. Vectors of |S| numbers are sent
 from the host at every step. For one target.
@@ -51,7 +51,7 @@ class Chosen(NamedTuple):
 
 
 class BoundTerms(NamedTuple):
-    """Coefficients of the bounds: `_criterion.lower_bounds`."""
+    """Coefficients of the bounds: `_bounds.lower_bounds`."""
 
     energy: float  # the leave-one-out sum of the current model
     along_r: float  # 2 c₁

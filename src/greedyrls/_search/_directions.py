@@ -196,7 +196,7 @@ def _exchange(
     removed = step_of(state, state.layout.members(index), (), False, began, "remove")
     began = time.perf_counter()
     features = add_choice(state, found, 1)
-    runners_up = runners_up_of(state, found)
+    runners_up = runners_up_of(state, found.runners_up)
     # Made anew: else rounding, which piles up from exchange to exchange, might lower the loss of
     # equal sets for ever.
     state.move_to([*rest, *features])
@@ -241,7 +241,8 @@ def backward(
         began = time.perf_counter()
         protected = forced if size > len(forced) else forced[: size - 1]
         with ignore_rounding():
-            choice = state.choose(protected, n_runners_up)
+            choice = choose_removal(state, protected, n_runners_up)
+            assert choice is not None  # some feature is not protected
             features = state.layout.members(choice.feature)
             state.remove(features)
         is_forced = choice.feature in forced

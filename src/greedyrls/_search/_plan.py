@@ -24,15 +24,13 @@ from .._cluster import (
 )
 from .._criteria import (
     Criterion,
+    EveryCandidate,
     FoldData,
-    FoldLoss,
     FoldState,
     LeaveOneOut,
-    LeaveOneOutLoss,
     LooData,
     LossState,
     ManyFoldData,
-    ManyFoldLoss,
     ManyFoldState,
     SelectionState,
     Strategy,
@@ -107,10 +105,9 @@ class Plan:
     def _is_for_many_folds(self, problem: Problem, folds: Folds) -> bool:
         """Whether all folds are to be left out by one factor: if it can be, and costs less."""
         return (
-            self.loss.name == "squared"
-            and self.direction.name == "forward"
+            self.loss.is_additive
+            and self.direction.name != "backward"
             and problem.groups is None
-            and problem.costs is None
             and problem.X.is_in_memory
             and not (problem.X.is_sparse or problem.X.location.on_device)
             and are_many(folds, problem.n_features)
@@ -121,16 +118,16 @@ class Plan:
         """A search from the empty model, with room for so many features or groups."""
         capacity = data.problem.n_columns(capacity)
         if isinstance(data, FoldData):
-            return FoldState(data, alpha, self.loss, capacity), FoldLoss()
+            return FoldState(data, alpha, self.loss, capacity), EveryCandidate()
         if isinstance(data, ManyFoldData):
             if data.is_lost(alpha):
                 if data.by_models is None:
                     data.by_models = FoldData(data.problem, data.folds)
-                return FoldState(data.by_models, alpha, self.loss, capacity), FoldLoss()
-            return ManyFoldState(data, alpha, capacity), ManyFoldLoss()
+                return FoldState(data.by_models, alpha, self.loss, capacity), EveryCandidate()
+            return ManyFoldState(data, alpha, self.loss, capacity), EveryCandidate()
         if self.loss.name == "squared":
             return SelectionState(data, alpha, capacity), LeaveOneOut(self.strategy)
-        return LossState(data, alpha, self.loss, capacity), LeaveOneOutLoss()
+        return LossState(data, alpha, self.loss, capacity), EveryCandidate()
 
     def within(self, problem: Problem) -> Plan:
         """The plan for the training rows of an outer fold: the others have lost their weight."""

@@ -424,9 +424,9 @@ def make_path(
     )
     reason = run.stop_reason
     sets = best_sets(run.steps)
-    features = tuple(
-        dict.fromkeys(index for feature_set in reversed(sets) for index in feature_set.features)
-    )
+    features: dict[int, None] = {}
+    for feature_set in reversed(sets):
+        features.update(dict.fromkeys(feature_set.features))
     if reason is StopReason.REACHED and len(sets) == problem.n_available:
         reason = StopReason.EXHAUSTED
     elif problem.budget is not None and run.is_out_of_budget:
@@ -435,7 +435,7 @@ def make_path(
         steps=tuple(run.steps),
         initial_loss=initial_loss,
         settings=settings_of(problem, plan, alpha),
-        moments=state.moments().of(features),
+        moments=state.moments().of(tuple(features)),
         counters=spent + counters,
         stop_reason=reason,
         sets=sets,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
-from .._base import Float
+from .._base import Float, native
 from .._criteria import LanePath, LooData, LooLanes
+from .._steppers import can_compile
 from ..path import Counters, Moments, SelectionPath, Step, StopReason
 from ._checkpoint import Checkpoint
 from ._plan import Data, Plan
@@ -174,6 +175,7 @@ def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
         and data.problem.X.is_in_memory
         and not data.problem.X.location.on_device
         and data.problem.n_samples * data.problem.n_features > _WORTH_LANES
+        and not (native() is not None and can_compile(data, plan.loss))
     )
 
 

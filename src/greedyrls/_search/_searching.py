@@ -66,9 +66,7 @@ def forward(
 
     Where there is a stepper, it takes the steps that it can.
     """
-    stepping = None
-    if state.problem.X.location.on_device:  # there are no steppers for other data
-        stepping = stepping_for(state, criterion, n_runners_up)
+    stepping = stepping_for(state, criterion, n_runners_up)
     while (count := n_entries(state)) < n_features and affords_more(state):
         began, feature = time.perf_counter(), None
         if stepping is not None:
@@ -77,7 +75,9 @@ def forward(
         if feature is None:
             yield add_best(state, criterion, n_features - count, n_runners_up)
         else:
-            yield step_of(state, (feature,), (), False, began)
+            assert stepping is not None
+            runners_up = runners_up_of(state, stepping.runners_up)
+            yield step_of(state, (feature,), runners_up, False, began)
 
 
 def n_entries(state: HasSelection) -> int:
@@ -115,7 +115,7 @@ def add_best(state: State, criterion: Criterion, count: int, n_runners_up: int) 
         remaining = n_columns(state, count)
         choice = criterion.choose(state, n_runners_up, remaining)
         features = add_choice(state, choice, remaining)
-    return step_of(state, features, runners_up_of(state, choice), False, began)
+    return step_of(state, features, runners_up_of(state, choice.runners_up), False, began)
 
 
 def n_columns(state: State, count: int) -> int:
@@ -140,10 +140,12 @@ def add_choice(state: State, choice: Choice, remaining: int) -> tuple[int, ...]:
     return features
 
 
-def runners_up_of(state: State, choice: Choice) -> tuple[tuple[int, float], ...]:
+def runners_up_of(
+    state: State, runners_up: tuple[tuple[int, float], ...]
+) -> tuple[tuple[int, float], ...]:
     """Return runners-up with a finite loss, in the units of the state's loss."""
     return tuple(
-        (index, state.mean_loss(loss)) for index, loss in choice.runners_up if math.isfinite(loss)
+        (index, state.mean_loss(loss)) for index, loss in runners_up if math.isfinite(loss)
     )
 
 

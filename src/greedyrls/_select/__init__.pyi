@@ -15,3 +15,4 @@ from ._request import Request as Request
 from ._request import Selected as Selected
 from ._request import make_request as make_request
 from ._select import select as select
+from ._versions import show_versions as show_versions

@@ -255,13 +255,8 @@ def _more_penalties(request: Request) -> int:
 
 def _diagonal(data: Data) -> Float:
     """Return ‖x_i‖² about the means of all rows, (n)."""
-    if isinstance(data, LooData):
-        (diagonal,) = to_host(data.start.diagonal)
-        return diagonal
-    total = data.total
-    if not data.problem.fit_intercept:
-        return total.xx
-    return np.maximum(total.xx - total.x**2 / total.weight, 0.0)
+    (diagonal,) = to_host(data.start.diagonal)
+    return diagonal
 
 
 def _joint(

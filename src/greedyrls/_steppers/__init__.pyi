@@ -1,1 +1,2 @@
+from ._compiled_rows import can_compile as can_compile
 from ._stepper import stepping_for as stepping_for

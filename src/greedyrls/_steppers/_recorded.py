@@ -230,6 +230,8 @@ def _start_transfer(rows: Array) -> tuple[Float, Any]:
 class RecordedStepper:
     """The `Stepper` of a search on a GPU: leave-one-out with squared loss, one target."""
 
+    runners_up = ()
+
     def __init__(self, state: SelectionState, criterion: LeaveOneOut) -> None:
         self._state = state
         self._steps: RecordedSteps | None = None

@@ -36,6 +36,11 @@ class Stepper(Protocol):
         """
         ...
 
+    @property
+    def runners_up(self) -> tuple[tuple[int, float], ...]:
+        """The next best candidates of the last step, with their losses as in a `Choice`."""
+        ...
+
     def step(self, last: int) -> int | Stop:
         """The feature that the next step added, with the state moved by it; or why there is none.
 
@@ -70,13 +75,23 @@ class Stepping:
         self._pause, self._taken = self._longer, None
         return None
 
+    @property
+    def runners_up(self) -> tuple[tuple[int, float], ...]:
+        """The next best candidates of the last step."""
+        return self._stepper.runners_up
+
 
 def stepping_for(state: State, criterion: Criterion, n_runners_up: int) -> Stepping | None:
-    """Return what takes steps on a device faster than the criterion does, if anything."""
-    if not isinstance(criterion, LeaveOneOut) or not isinstance(state, SelectionState):
+    """Return what takes steps faster than the criterion does, if anything."""
+    if not isinstance(state, SelectionState) or state.problem.is_grouped:
         return None
-    if n_runners_up or state.problem.is_grouped:
-        return None
-    from ._recorded import RecordedStepper  # which loads all that devices need
+    stepper: Stepper | None = None
+    if not state.problem.X.location.on_device:
+        from ._compiled_stepper import compiled_stepper
 
-    return Stepping(RecordedStepper(state, criterion))
+        stepper = compiled_stepper(state, criterion, n_runners_up)
+    elif isinstance(criterion, LeaveOneOut) and not n_runners_up:
+        from ._recorded import RecordedStepper  # which loads all that devices need
+
+        stepper = RecordedStepper(state, criterion)
+    return None if stepper is None else Stepping(stepper)

@@ -1,0 +1,139 @@
+"""What compiled searches on the same rows share: columns, sums, and Gram columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import Float
+from .._criteria import LooData, LossState
+from .._features import GramColumns
+from .._problem import Loss
+from .._rows import loss_shares, row_products
+
+# Elements of X, m × n, up to which z of all candidates is kept: a pass over them costs less than
+# bounds and Gram columns do.
+KEPT_ELEMENTS = 1 << 18
+# The same with a loss that no bound is known for.
+_KEPT_BYTES = 1 << 29
+# A copy of X, column by column, may take so many bytes; with more, columns are gathered from X.
+_PACKED_BYTES = 1 << 27
+# Gram columns may take so many bytes, however small X is.
+_GRAM_BYTES = 1 << 26
+# The fewest Gram columns that there is room for.
+_LEAST_KEPT = 128
+# Types that are read as they are, by their character.
+_TYPES = "?bBhHiIlLqQfd"
+
+LOSSES = {"squared": 0, "absolute": 1, "zero_one": 2, "balanced_zero_one": 3}
+
+
+def can_compile(data: LooData, loss: Loss) -> bool:
+    """Whether compiled code can read these data, and knows the loss."""
+    problem, values = data.problem, data.problem.X.host_array
+    return (
+        values is not None
+        and values.dtype.char in _TYPES
+        and values.dtype.isnative
+        and values.flags.aligned
+        and loss.name in LOSSES
+        and data.layout.is_single
+        and data.layout.costs is None
+        and problem.X.centers is None
+        and len(data.samples.blocks) == 1
+        and (loss.name == "squared" or 8 * values.size <= _KEPT_BYTES)
+    )
+
+
+class CompiledRows:
+    """The rows of positive weight, and Gram columns as far as they were needed."""
+
+    def __init__(self, module: ModuleType, data: LooData, state: Any, loss: Loss) -> None:
+        self._module, self._data = module, data
+        problem, start = data.problem, data.start
+        (block,) = data.samples.blocks
+        self.used: NDArray[np.intp] | None = None
+        if problem.weights is not None:
+            (self.used,) = (block.filled_weights() > 0.0).nonzero()
+        m, n = problem.X.shape
+        self.n_features, self.n_targets = n, len(block.r)
+        self.n_rows = m if self.used is None else len(self.used)
+        elements = self.n_rows * n
+        self.keeps_z = loss.name != "squared" or elements <= KEPT_ELEMENTS
+        self.is_packed = not self.keeps_z and data.is_shared and 8 * elements <= _PACKED_BYTES
+        shares, scale, y = self._of_loss(state, loss, block)
+        root = None if block.root_weights is None else self._cut(block.root_weights)
+        self.handle = module.new_rows(
+            problem.X.host_array,
+            None if self.used is None else self.used.astype(np.int64),
+            block.means,
+            root,
+            self._cut(block.filled_weights()),
+            shares,
+            scale,
+            start.diagonal,
+            np.ascontiguousarray(start.correlation),
+            self._cut(block.r),
+            self._cut(block.d),
+            y,
+            self.n_targets,
+            self.is_packed,
+        )
+        self._most_kept = max(_LEAST_KEPT, max(_GRAM_BYTES, problem.X.nbytes // 4) // (8 * n))
+        self.gram = GramColumns(self._fetch, self._most_kept, retained=True)
+        self._n_kept = 0
+
+    def _cut(self, values: Float) -> Float:
+        """Numbers (… × m) of the rows that count."""
+        taken = values if self.used is None else values[..., self.used]
+        return np.ascontiguousarray(taken, dtype=np.float64)
+
+    def _of_loss(self, state: Any, loss: Loss, block: Any) -> tuple[Float, float, Float]:
+        """Shares of the rows in a loss, what their sum is multiplied by, and the targets."""
+        shares, scale, y = np.ones(block.n_rows), 1.0 / self.n_rows, block.y
+        if isinstance(state, LossState) and state.factors is not None:
+            shares, scale = loss_shares(block, loss, state.factors), 1.0
+        if loss.name == "absolute":
+            shares = shares / block.positive_root()
+        elif self.n_targets == 1:
+            y = y / block.positive_root()
+        return self._cut(shares), scale, self._cut(y)
+
+    def take(self, index: int, ranking: Any, remaining: int) -> None:
+        """Have the Gram column of a feature, computed with those that are likely needed next."""
+        self.gram.take(index, ranking, remaining)
+
+    def _fetch(self, indices: Sequence[int]) -> Float:
+        """Compute Gram columns, and let compiled searches know them."""
+        order = np.array(indices, dtype=np.int64)
+        if self._n_kept + len(order) > self._most_kept:
+            self._module.forget(self.handle)
+            for index in list(self.gram.waiting):
+                self.gram.waiting.pop(index)
+            self._n_kept = 0
+        self._n_kept += len(order)
+        if self.is_packed:
+            columns = np.empty((len(order), self.n_features))
+        else:
+            columns = np.ascontiguousarray(self._data.samples.products(indices))
+        self._module.products(self.handle, order, columns)
+        columns[:, self._data.constant] = 0.0
+        return columns
+
+    def anchor_products(self, anchor: Float) -> Float:
+        """Return X'a of an anchor (t × rows) by a pass over X, (t × n)."""
+        samples = self._data.samples
+        (block,) = samples.blocks
+        if self.used is not None:
+            given, anchor = anchor, np.zeros((len(anchor), block.n_rows))
+            anchor[:, self.used] = given
+        samples.passes += 1
+        values, sums = row_products(replace(block, anchor=anchor), (), True)
+        if block.means is not None:
+            values = values - sums[:, None] * block.means
+        return np.ascontiguousarray(values)
