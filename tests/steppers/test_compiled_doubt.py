@@ -25,9 +25,8 @@ from compiled_steps import (
     n_taken,
     needs_compiled_steps,
     numpy_path,
-)
-from greedyrls import NumericalWarning
-from internals import (
+)from internals import (
+    NumericalWarning,
     DRIFT_BOUND,
     MARGIN,
     UNDECIDED,
