@@ -124,7 +124,7 @@ def test_notes_on_engines(make: Any, tmp_path: Path) -> None:
     """
     kind = make(tmp_path)
     X, y = data()
-    with tuned(fold_engine="many", lanes="always", **kind.tuning):
+    with tuned(fold_engine="many", lanes="always", compiled_steps=False, **kind.tuning):
         device = kind.options.get("device")
         problem = make_problem(kind.matrix(X), y, on_device=True, device=device)
         plan = make_plan(problem)

@@ -10,7 +10,6 @@ import os
 import re
 import subprocess
 import sys
-import warnings
 from typing import Any
 
 import numpy as np
@@ -25,8 +24,8 @@ from compiled_steps import (
     n_taken,
     needs_compiled_steps,
     numpy_path,
-)from internals import (
-    NumericalWarning,
+)
+from internals import (
     DRIFT_BOUND,
     MARGIN,
     UNDECIDED,
@@ -219,23 +218,16 @@ def test_a_pivot_of_few_digits(loop: str, distance: float) -> None:
 
 @needs_compiled_steps
 @pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize("size", [1e4, 1e9])
-def test_a_leverage_near_one(loop: str, size: float) -> None:
-    """One row has all of a column; without penalty, nothing would be known of its error.
-
-    With the larger size the loss of that column is rounding, and so is when the search ends.
-    """
+def test_a_leverage_near_one(loop: str) -> None:
+    """One row has all of a column; without penalty, nothing would be known of its error."""
     X, y = two_classes(30, 5, signal=0.5)
     X[:, 3] = 0.0
-    X[7, 3] = size
+    X[7, 3] = 1e4
     case = Case(X, y, 5, {"alpha": 1e-3})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NumericalWarning)
-        path, answers = compiled_path(case, loop)
-        twin = numpy_path(case)
+    path, answers = compiled_path(case, loop)
     assert 3 not in answers
     assert n_taken(answers) >= 1  # all that do not look at it
-    assert_same_path(path, twin, case)
+    assert_same_path(path, numpy_path(case), case)
 
 
 @needs_compiled_steps

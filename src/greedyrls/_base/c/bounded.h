@@ -212,7 +212,7 @@ static int score_group(Search *search, Scored *scored, const int64_t *indices, i
         search->n_evaluations++;
         if (!(loss < INFINITY)) loss = INFINITY;
         const double tolerance = loss < INFINITY ? tolerance_of(search, loss, by_target) : 0.0;
-        const double rounding = PIVOT_ROUNDING * lost * loss + 0.05 * tolerance;
+        const double rounding = rounding_of(search, lost, loss, tolerance);
         if (!remember(scored, i, loss, tolerance, rounding)) return 0;
     }
     return 1;

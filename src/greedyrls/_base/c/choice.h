@@ -93,9 +93,12 @@ static int best_of(Scored *scored, int64_t count, int64_t *positions) {
     return 1;
 }
 
-static double rounding_of(const Search *search, int64_t i, double loss, double tolerance) {
-    const double scale = search->rows->diagonal[i] + search->alpha;
-    return PIVOT_ROUNDING * scale / search->delta[i] * loss + 0.05 * tolerance;
+/* Rounding of the loss of the candidate that was scored last; `lost` is A_ii/δ_i, or its root where δ
+ * was measured. Leverages near 1 cost as many digits as they leave no room. */
+static double rounding_of(Search *search, double lost, double loss, double tolerance) {
+    const double left = search->smallest_left;
+    if (!(left > LEAST_LEFT)) search->is_lost = 1;
+    return PIVOT_ROUNDING * (lost + 1.0 / left) * loss + 0.05 * tolerance;
 }
 
 /* Whether a candidate can be added without the general engine. */

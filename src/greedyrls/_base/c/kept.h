@@ -24,7 +24,7 @@ static double other_loss(Search *search, const double *RESTRICT z, double delta,
                 sum += e[j] * fabs((r[j] - step * z[j]) / left);
             }
         }
-        if (!(smallest > LEAST_LEFT)) search->is_lost = 1;
+        search->smallest_left = smallest;
         return rows->scale * sum / (double)t;
     }
     if (t == 1) {
@@ -164,7 +164,8 @@ static int score_kept(Search *search, Scored *scored, int64_t i, double *rho, do
     if (!(loss < INFINITY)) loss = INFINITY;
     double tolerance = loss < INFINITY ? tolerance_of(search, loss, by_target) : 0.0;
     if (search->loss != SQUARED) tolerance = loss < INFINITY ? TIE * loss : 0.0;
-    return remember(scored, i, loss, tolerance, rounding_of(search, i, loss, tolerance));
+    const double lost = (rows->diagonal[i] + search->alpha) / search->delta[i];
+    return remember(scored, i, loss, tolerance, rounding_of(search, lost, loss, tolerance));
 }
 
 static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double *losses,
@@ -197,7 +198,9 @@ static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double
         search->n_evaluations++;
         if (!(loss < INFINITY)) loss = INFINITY;
         const double tolerance = tolerance_of(search, loss, NULL);
-        const double rounding = search->loss == ABSOLUTE ? rounding_of(search, i, loss, tolerance) : 0.0;
+        const double lost = (rows->diagonal[i] + search->alpha) / search->delta[i];
+        const double rounding =
+            search->loss == ABSOLUTE ? rounding_of(search, lost, loss, tolerance) : 0.0;
         is_whole = is_whole && remember(&scored, i, loss, tolerance, rounding);
         search->bounds[i] = loss;
         largest = loss > largest ? loss : largest;

@@ -96,7 +96,7 @@ static double loo_sums(Search *search, const double *RESTRICT z, double delta,
             smallest = left < smallest ? left : smallest;
             total += error * error;
         }
-        if (!(smallest > LEAST_LEFT)) search->is_lost = 1;
+        search->smallest_left = smallest;
         by_target[0] = total;
         return total;
     }
@@ -106,7 +106,7 @@ static double loo_sums(Search *search, const double *RESTRICT z, double delta,
         smallest = left < smallest ? left : smallest;
         shrunk[j] = 1.0 / (left * left);
     }
-    if (!(smallest > LEAST_LEFT)) search->is_lost = 1;
+    search->smallest_left = smallest;
     for (int64_t k = 0; k < t; k++) {
         const double *RESTRICT r = search->r + k * ld;
         const double step = rho[k];

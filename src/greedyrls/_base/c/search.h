@@ -107,7 +107,8 @@ typedef struct {
     /* Report of the last step. */
     int64_t wanted; /* the candidate whose Gram column is needed */
     int64_t n_evaluations;
-    int is_lost; /* whether a candidate was scored whose loss is mostly rounding */
+    double smallest_left; /* the smallest 1 − h with the candidate that was scored last */
+    int is_lost;          /* whether a candidate was scored whose loss is mostly rounding */
     double largest_drift;
 } Search;
 
