@@ -30,7 +30,6 @@ from internals import (
     MARGIN,
     UNDECIDED,
     compiled_rows,
-    compiled_stepper,
     tolerances,
 )
 from internals import Stop as StepStop
@@ -71,7 +70,7 @@ def enumeration(name: str) -> dict[str, int]:
 
 def test_reasons_to_stop_have_the_same_numbers() -> None:
     codes = enumeration("stop")
-    assert codes == {name: getattr(compiled_stepper, f"_{name}") for name in codes}
+    assert codes == {name: getattr(compiled_rows, name) for name in codes}
     assert sorted(codes.values()) == [*range(len(codes))]
 
 
@@ -84,7 +83,7 @@ def test_losses_have_the_same_numbers() -> None:
 
 def test_the_most_runners_up() -> None:
     (most,) = re.findall(r"^#define MOST_RUNNERS_UP (\d+)$", sources(), re.MULTILINE)
-    assert int(most) == compiled_stepper._MOST_RUNNERS_UP
+    assert int(most) == compiled_rows.MOST_RUNNERS_UP
 
 
 # Doubt -------------------------------------------------------------------------------------------

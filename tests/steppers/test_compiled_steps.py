@@ -199,7 +199,9 @@ def test_other_types_are_left_to_the_general_engine() -> None:
         assert path.indices.tolist() == numpy_path(case).indices.tolist()
 
 
-@pytest.mark.parametrize("options", [{"search": "bounded"}, {"block_rows": 20}, {"cv": 5}])
+@pytest.mark.parametrize(
+    "options", [{"search": "bounded"}, {"block_rows": 20}, {"cv": 5, "loss": "absolute"}]
+)
 def test_what_is_not_compiled(options: dict[str, Any]) -> None:
     X, y = two_classes(40, 6)
     _, answers = compiled_path(Case(X, y, 3), **options)

@@ -52,3 +52,37 @@ def loo_curve(
     n_targets: int,
     /,
 ) -> None: ...
+def new_fold_rows(
+    n_rows: int,
+    starts: NDArray[Any],
+    delta: NDArray[Any],
+    tau: NDArray[Any],
+    errors: NDArray[Any],
+    diagonal: NDArray[Any],
+    energy: NDArray[Any],
+    /,
+) -> object: ...
+def new_fold_search(
+    rows: object, V: NDArray[Any], alpha: float, barred: NDArray[Any], capacity: int, /
+) -> object: ...
+def fold_choose(search: object, best: NDArray[Any], losses: NDArray[Any], /) -> int: ...
+def fold_add(
+    search: object,
+    index: int,
+    gram: NDArray[Any],
+    x: NDArray[Any],
+    sums: NDArray[Any],
+    /,
+) -> int: ...
+def fold_drift(search: object, /) -> float: ...
+def fold_losses(search: object, out: NDArray[Any], /) -> None: ...
+def fold_curve(
+    starts: NDArray[Any],
+    start: NDArray[Any] | None,
+    columns: NDArray[Any],
+    steps: NDArray[Any],
+    errors: NDArray[Any],
+    sums: NDArray[Any],
+    kept: NDArray[Any] | None,
+    /,
+) -> int: ...

@@ -34,8 +34,6 @@ from ._held_out_losses import held_out_components as held_out_components
 from ._held_out_losses import held_out_losses as held_out_losses
 from ._held_out_losses import held_out_moments as held_out_moments
 from ._held_out_losses import held_out_predictions as held_out_predictions
-from ._lanes import LanePath as LanePath
-from ._lanes import LooLanes as LooLanes
 from ._leave_one_out import LeaveOneOut as LeaveOneOut
 from ._leave_one_out import Strategy as Strategy
 from ._leave_one_out import first_width as first_width

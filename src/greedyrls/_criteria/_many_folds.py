@@ -39,6 +39,20 @@ _LEAST_OUTSIDE = 1e-5
 _FEW = 0.25
 
 
+class FoldOrder:
+    """The rows that are in folds, one fold after the other."""
+
+    def __init__(self, tests: list[Rows]) -> None:
+        self.rows: Rows = np.concatenate(tests)
+        sizes = [len(test) for test in tests]
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    @property
+    def parts(self) -> list[slice]:
+        """The rows of each fold."""
+        return [slice(*ends) for ends in zip(self.starts[:-1], self.starts[1:], strict=True)]
+
+
 class ManyFoldData(LooData):
     """The sums and inverses that searches on the same rows and folds share.
 
@@ -49,7 +63,8 @@ class ManyFoldData(LooData):
         super().__init__(problem, is_shared=is_shared)
         self.folds = folds
         counted = problem.has_weight
-        self.inverses = FoldInverses([split.test[counted[split.test]] for split in folds.splits])
+        self.tests = [split.test[counted[split.test]] for split in folds.splits]
+        self.inverses = FoldInverses(self.tests)
         weights = problem.weights
         weights = np.ones(problem.n_samples) if weights is None else weights
         if problem.fit_intercept:
@@ -57,6 +72,17 @@ class ManyFoldData(LooData):
             self.inverses.add(np.sqrt(weights), float(weights.sum()))
         self.fold_weights = self.inverses.sums(weights[None])[0]  # (K)
         self.by_models: Any = None  # created on demand
+
+    @cached_property
+    def order(self) -> FoldOrder:
+        """The rows of all folds, for compiled code."""
+        return FoldOrder(self.tests)
+
+    @cached_property
+    def start_errors(self) -> Float:
+        """The held-out errors of the model without features, (t × rows) in that order."""
+        (block,) = self.samples.blocks
+        return np.ascontiguousarray(self.inverses.times(block.r)[:, self.order.rows])
 
     @cached_property
     def _most_inside(self) -> Float:

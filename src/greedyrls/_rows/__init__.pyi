@@ -80,7 +80,6 @@ from ._scores import candidate_residuals as candidate_residuals
 from ._scores import centred_columns as centred_columns
 from ._scores import chosen_products as chosen_products
 from ._scores import fresh_moments as fresh_moments
-from ._scores import loo_losses as loo_losses
 from ._scores import make_scores as make_scores
 from ._scores import row_of as row_of
 from ._scores import support_sums as support_sums

@@ -46,6 +46,7 @@ from .._problem import (
     make_folds,
     make_loss,
 )
+from .._steppers import gains_by_compiled_folds
 from ..path import FORWARD, Direction
 from ._capabilities import check_supported
 
@@ -110,9 +111,14 @@ class Plan:
             and problem.groups is None
             and problem.X.is_in_memory
             and not (problem.X.is_sparse or problem.X.location.on_device)
-            and are_many(folds, problem.n_features)
+            and (are_many(folds, problem.n_features) or self._is_for_compiled(problem, folds))
             and suits_many_folds(problem, folds)
         )
+
+    def _is_for_compiled(self, problem: Problem, folds: Folds) -> bool:
+        """Whether compiled steps leave out all folds faster than a model for each would."""
+        is_plain = self.loss.name == "squared" and self.direction.name == "forward"
+        return is_plain and problem.costs is None and gains_by_compiled_folds(problem, folds)
 
     def search(self, data: Data, alpha: float, capacity: int) -> tuple[AnyState, Criterion]:
         """A search from the empty model, with room for so many features or groups."""

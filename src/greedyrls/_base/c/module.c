@@ -3,7 +3,7 @@
  * Rows and searches are capsules. Arrays are passed as buffers; what a capsule points to, it owns.
  * Everything that takes long runs without the interpreter lock.
  */
-#include <Python.h>
+#include "module.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +40,7 @@ static void choose_variant(void)
 
 /* --- Buffers ------------------------------------------------------------------------------- */
 
-/* A contiguous array of `count` numbers of a format ("d" or "q"); NULL with an error set. */
-static void *numbers(PyObject *object, Py_buffer *view, char format, Py_ssize_t count, int flags)
+void *numbers(PyObject *object, Py_buffer *view, char format, Py_ssize_t count, int flags)
 {
     if (PyObject_GetBuffer(object, view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS | flags))
         return NULL;
@@ -579,6 +578,13 @@ static PyMethodDef functions[] = {
     {"lowest", lowest, METH_VARARGS, "The candidates of lowest bound."},
     {"loo_curve", loo_curve, METH_VARARGS, "Squared errors of models of all sizes."},
     {"set_anchor", set_anchor, METH_VARARGS, "Set the anchor of bounds."},
+    {"new_fold_rows", new_fold_rows, METH_VARARGS, "What searches by the same folds share."},
+    {"new_fold_search", new_fold_search, METH_VARARGS, "A search by folds, without features."},
+    {"fold_choose", fold_choose, METH_VARARGS, "The best candidate of a search by folds."},
+    {"fold_add", fold_add, METH_VARARGS, "Add a feature to the models of all folds."},
+    {"fold_drift", fold_drift, METH_O, "The largest drift of a pivot in a search by folds."},
+    {"fold_losses", fold_losses, METH_VARARGS, "The losses of candidates in the last step."},
+    {"fold_curve", fold_curve, METH_VARARGS, "Held-out errors of models of all sizes."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -586,6 +592,7 @@ static int begin(PyObject *module)
 {
     (void)module;
     choose_variant();
+    choose_fold_variant(variant->name);
     return 0;
 }
 
