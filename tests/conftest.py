@@ -121,6 +121,12 @@ def tune(monkeypatch: pytest.MonkeyPatch) -> Tune:
 
 
 @pytest.fixture
+def numpy_steps(tune: Tune) -> None:
+    """Have no compiled steps: the test is about how the general engine works inside."""
+    tune(compiled_steps=False)
+
+
+@pytest.fixture
 def traps(monkeypatch: pytest.MonkeyPatch) -> Traps:
     """Interrupts, watches or replaces calls (traps.POINTS) until the end of the test."""
     return Traps(monkeypatch)

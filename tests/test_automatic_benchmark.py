@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 sys.path.append(str(BENCHMARKS))
 
 from harness.command import main  # noqa: E402
+from suites.automatic import seconds  # noqa: E402
 from suites.automatic import table as automatic_table  # noqa: E402
 from suites.automatic.methods import default_rule, size_rules  # noqa: E402
 from suites.automatic.problems import PROBLEMS, Draw, Problem  # noqa: E402
@@ -104,3 +107,33 @@ def test_draws_are_of_the_stated_shape(name: str) -> None:
     assert np.array_equal(draw.y, problem.draw(3, None).y)
     assert not np.array_equal(draw.X, problem.draw(4, None).X)
     assert all(0 <= feature < problem.n_features for feature in draw.truth or ())
+
+
+def test_seconds_of_small_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All rows are there, written as they come, with the ratio that each should stay below."""
+    few = partial(seconds.few_true, 60, 8, 3)
+    monkeypatch.setattr(seconds, "common_factors", partial(seconds.common_factors, 20, 30))
+    monkeypatch.setattr(seconds, "correlated_binary", partial(seconds.correlated_binary, 30, 52))
+    monkeypatch.setattr(seconds, "few_true", lambda *sizes: few())
+    monkeypatch.setattr(seconds, "queries", partial(seconds.queries, 60, 12, 12))
+    monkeypatch.setattr(seconds, "PATH_SIZE", 3)
+    out = tmp_path / "seconds.json"
+    assert main(["automatic", "--seconds", "--rounds", "1", "--seconds-output", str(out)]) == 0
+    rows = json.loads(out.read_text())["rows"]
+    assert len(rows) == 11
+    assert all(row["ours"] > 0 and row["ratio"] > 0 and row["ours_cpu"] >= 0 for row in rows)
+    assert [row["most"] for row in rows] == [0.5, 0.5, 1.5, 0.5, 1.0, 4.0, 1.0, 1.0, 0.5, 0.3, 1.5]
+    table = out.with_suffix(".md").read_text()
+    assert table.count("\n") == 2 + len(rows)
+    assert "with one core busy" in table
+
+
+def test_problems_of_seconds_are_the_same_every_time() -> None:
+    for make, shape in (
+        (seconds.common_factors, (50, 7000)),
+        (seconds.correlated_binary, (400, 1300)),
+        (seconds.few_true, (3500, 1000)),
+    ):
+        X, y = make()
+        assert X.shape == shape
+        assert np.array_equal(y, make()[1])

@@ -12,6 +12,7 @@ from types import ModuleType
 
 import pytest
 
+import greedyrls
 from components import program
 from project import ROOT, TOOLS
 from scripts import load
@@ -50,7 +51,7 @@ def wheel_in(folder: Path, files: dict[str, str]) -> Path:
 
 def test_steps_are_current_until_a_source_changes(backend: ModuleType, tmp_path: Path) -> None:
     assert not backend.is_current()
-    files = {"greedyrls/__init__.py": "", "greedyrls/_steppers/_compiled.abi3.so": "machine code"}
+    files = {"greedyrls/__init__.py": "", "greedyrls/_base/_compiled.abi3.so": "machine code"}
     backend.take_from(wheel_in(tmp_path, files))
     assert backend.is_current()
     assert sorted(file.name for file in backend.FOLDER.iterdir()) == ["_compiled.abi3.so", "c"]
@@ -102,7 +103,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config)
     folder = tmp_path_factory.mktemp("tools")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder)]
     got = subprocess.run(
-        [*command, "scikit-build-core", "cmake", "ninja"], capture_output=True, text=True
+        [*command, "build", "scikit-build-core", "cmake", "ninja"], capture_output=True, text=True
     )
     if got.returncode:
         if pytestconfig.getoption("--require-all"):
@@ -154,7 +155,7 @@ def test_the_sdist_has_all_that_a_build_needs(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"CMakeLists.txt", "LICENSE", "pyproject.toml", "tools/build_backend.py"} <= names
-    sources = (ROOT / "src" / "greedyrls" / "_steppers" / "c").glob("*.[ch]")
+    sources = (ROOT / "src" / "greedyrls" / "_base" / "c").glob("*.[ch]")
     assert {file.relative_to(ROOT).as_posix() for file in sources} <= names
     assert not any(name.endswith((".so", ".pyd")) for name in names)
 
@@ -211,3 +212,60 @@ def test_a_wheel_has_all_files_of_the_package(
     )
     files = [Path(name).relative_to("src").as_posix() for name in listed.stdout.splitlines()]
     assert names == {name for name in files if not name.endswith((".c", ".h"))}
+
+
+@pytest.fixture(scope="module")
+def distributions(
+    tools: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    """What is released, by the end of its name, made by the command that releases it."""
+    folder = tmp_path_factory.mktemp("dist")
+    # The packages of `tools` are there, but not in an environment that `build` could check.
+    options = ["--no-isolation", "--skip-dependency-check", "--outdir", str(folder)]
+    command = [sys.executable, "-m", "build", *options, str(ROOT)]
+    got = subprocess.run(command, env=tools, capture_output=True, text=True)
+    assert got.returncode == 0, got.stdout + got.stderr
+    return {file.suffix: file for file in folder.iterdir()}
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("build")
+def test_build_makes_an_sdist_and_a_wheel(distributions: dict[str, Path]) -> None:
+    assert set(distributions) == {".gz", ".whl"}
+    start = f"greedyrls-{greedyrls.__version__}"
+    assert distributions[".gz"].name == f"{start}.tar.gz"
+    assert distributions[".whl"].name.startswith(f"{start}-")
+    with zipfile.ZipFile(distributions[".whl"]) as archive:
+        metadata = archive.read(f"{start}.dist-info/METADATA").decode()
+    assert f"\nVersion: {greedyrls.__version__}\n" in metadata
+    assert "\nLicense-Expression: MIT\n" in metadata
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("build")
+def test_the_demo_in_a_clean_environment(
+    distributions: dict[str, Path], tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    """As a user: an environment, pip, and the command that the README begins with."""
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "new")], check=True)
+    commands = tmp_path / "new" / ("Scripts" if os.name == "nt" else "bin")
+    kept = {name: os.environ[name] for name in os.environ if not name.startswith("PYTHON")}
+
+    def run(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command, cwd=tmp_path, env=kept, capture_output=True, text=True)
+
+    python = str(commands / "python")
+    got = run(python, "-m", "pip", "install", "--quiet", f"{distributions['.whl']}[cli]")
+    if got.returncode:
+        if pytestconfig.getoption("--require-all"):
+            pytest.fail(f"--require-all, but pip cannot install the wheel:\n{got.stderr}")
+        pytest.skip("pip cannot install the dependencies here")
+    assert run(python, "-m", "pip", "check").returncode == 0
+    shown = run(str(commands / "greedyrls"), "--version")
+    assert greedyrls.__version__ in shown.stdout
+    got = run(str(commands / "greedyrls"), "demo", "--out", "results")
+    assert got.returncode == 0, got.stderr
+    written = {file.name for file in (tmp_path / "results").iterdir()}
+    assert {"result.json", "model.json", "report.html", "methods.txt"} <= written
+    code = "import greedyrls; print(greedyrls.__file__)"
+    assert Path(run(python, "-c", code).stdout.strip()).is_relative_to(tmp_path.resolve())

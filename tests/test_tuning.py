@@ -14,8 +14,8 @@ from tuning import SETTINGS, Tune, change, tuned
 
 # Settings that take one of a few values; others take any.
 VALUES: dict[str, list[Any]] = {
-    "fold_engine": ["many", "large", "models"],
-    "lanes": ["always", "never"],
+    "fold_engine": ["compiled", "numpy", "many", "large", "models"],
+    "compiled_steps": [True, False],
     "rebuild_every_step": [True, False],
     "skip_rows": [True, False],
     "feature_kernels": [True, False],
@@ -38,7 +38,7 @@ def test_points_stand_for_functions(name: str) -> None:
 def test_what_is_unknown(tune: Tune) -> None:
     with pytest.raises(TypeError, match=r"no setting \['tile'\]; .*'tile_elements'"):
         tune(tile=1)
-    with pytest.raises(ValueError, match=r"'one' is not one of \['many', 'large', 'models'\]"):
+    with pytest.raises(ValueError, match=r"'one' is not one of \['compiled', 'numpy', .*\]"):
         tune(fold_engine="one")
     with trapped() as traps, pytest.raises(KeyError, match=r"no point 'add'; .*'add feature'"):
         traps.watch("add")

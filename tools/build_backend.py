@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "src" / "greedyrls" / "_steppers"
+FOLDER = ROOT / "src" / "greedyrls" / "_base"
 # Says from what the compiled steps were made.
 STAMP = ROOT / "build" / "compiled-steps.txt"
 DEMAND = "GREEDYRLS_REQUIRE_COMPILED"

@@ -51,11 +51,10 @@ def make_data(n_queries: int, size: int, seed: int = 0) -> tuple[Any, Any, Any]:
 def search(engine: str, queries: str) -> Search:
     """The search itself, on the pairs as rows."""
     from greedyrls._criteria import (
+        EveryCandidate,
         FoldData,
-        FoldLoss,
         FoldState,
         ManyFoldData,
-        ManyFoldLoss,
         ManyFoldState,
     )
     from greedyrls._problem import make_loss, make_pairs, make_problem
@@ -70,14 +69,13 @@ def search(engine: str, queries: str) -> Search:
     machine.reset_peak()
     began = time.perf_counter()
     state: Any
-    criterion: Any
     if engine == ENGINES[0]:
-        state = ManyFoldState(ManyFoldData(problem, pairs.folds), ALPHA, CHOSEN)
-        criterion = ManyFoldLoss()
+        many = ManyFoldData(problem, pairs.folds)
+        state = ManyFoldState(many, ALPHA, make_loss("squared"), CHOSEN)
     else:
         data = FoldData(problem, pairs.folds)
-        state, criterion = FoldState(data, ALPHA, make_loss("squared"), CHOSEN), FoldLoss()
-    steps = list(forward(state, criterion, CHOSEN))
+        state = FoldState(data, ALPHA, make_loss("squared"), CHOSEN)
+    steps = list(forward(state, EveryCandidate(), CHOSEN))
     seconds = time.perf_counter() - began
     return Search([step.index for step in steps], seconds, machine.peak_bytes() - before)
 

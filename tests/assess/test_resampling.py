@@ -221,6 +221,7 @@ def test_permutations_are_those_of_the_seed() -> None:
     assert (other.null_losses != three.null_losses).all()
 
 
+@pytest.mark.usefixtures("numpy_steps")
 @pytest.mark.parametrize("alpha", [1.0, [0.1, 10.0]])
 def test_permutations_share_their_gram_columns(alpha: Any, traps: Traps) -> None:
     rng = np.random.default_rng(0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from rich.cells import cell_len
 from sklearn.datasets import dump_svmlight_file
 
@@ -273,6 +273,16 @@ def test_processes_give_the_same_answer(cli: CommandLine, data: Path) -> None:
     arguments = ["assess", *select_arguments(data, "y", *QUICK, "--folds", "2", "--json")]
     alone, together = (json.loads(cli.fine(*arguments, "--jobs", jobs)) for jobs in ("1", "2"))
     assert alone["test_losses"] == together["test_losses"]
+
+
+def test_all_cores_by_default(cli: CommandLine, data: Path) -> None:
+    arguments = select_arguments(data, "y", "--alpha", "0.1,1", "--max-features", "3", "--assess")
+    one, all_cores = (cli.result(*arguments, *jobs) for jobs in (("--jobs", "1"), ()))
+    assert one.path.sentence == all_cores.path.sentence
+    assert one.assessment is not None
+    assert all_cores.assessment is not None
+    assert_allclose(one.assessment.test_losses, all_cores.assessment.test_losses, rtol=1e-10)
+    assert "[default: -1]" in " ".join(cli.fine("select", "--help").split())
 
 
 def test_the_origin(cli: CommandLine, data: Path) -> None:

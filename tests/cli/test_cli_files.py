@@ -22,7 +22,14 @@ from internals import read_table
 from small_tables import measured, write_csv
 from traps import Traps
 
-WRITTEN = ["model.json", "path.csv", "path.png", "report.html", "result.json"]
+WRITTEN = [
+    "methods.txt",
+    "model.json",
+    "path.csv",
+    "path.png",
+    "report.html",
+    "result.json",
+]
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -58,6 +65,29 @@ def test_all_files_are_there(cli: CommandLine, data: Path, tmp_path: Path) -> No
     os.umask(mask)
     for file in out.iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o666 & ~mask
+
+
+def test_the_paragraph_for_a_paper(made: dict[str, Path]) -> None:
+    result = SelectionResult.from_json((made["outcome"] / "result.json").read_text())
+    text = (made["outcome"] / "methods.txt").read_text(encoding="utf-8")
+    assert text == result.methods_text() + "\n"
+    assert "for regularized least-squares classification" in text
+    assert (
+        "Missing values were replaced by the median, in text columns by the most frequent value. "
+        "Features were scaled to mean 0 and variance 1, using all samples, before the search. "
+        "[Describe the data and any further preprocessing.] To estimate the performance"
+    ) in text
+
+
+def test_weights_in_the_paragraph_for_a_paper(cli: CommandLine, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "weighted"
+    options = ("-k", "2", "--alpha", "1", "--class-weight", "balanced", "--no-standardise")
+    cli.fine(
+        "select", *select_arguments(data, "outcome", *options), "--impute", "median", "--out", out
+    )
+    text = (out / "methods.txt").read_text(encoding="utf-8")
+    assert "Samples were weighted by their classes (balanced)." in text
+    assert "scaled" not in text
 
 
 def test_the_result(made: dict[str, Path], data: Path) -> None:

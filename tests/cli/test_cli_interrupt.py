@@ -27,7 +27,14 @@ from internals import Roles, prepare, read_table
 from small_tables import measured, write_csv
 from traps import Traps, interrupted_at
 
-WRITTEN = ["model.json", "path.csv", "path.png", "report.html", "result.json"]
+WRITTEN = [
+    "methods.txt",
+    "model.json",
+    "path.csv",
+    "path.png",
+    "report.html",
+    "result.json",
+]
 
 
 @pytest.fixture(scope="module")

@@ -198,7 +198,7 @@ def test_commands_can_be_pasted(
     assert cli(*predict[1:-1], table).code == 0
     assert cli(*export[1:]).code == 0
     assert {file.name for file in out.iterdir()} == {
-        *("result.json", "model.json", "path.csv", "report.html", "path.png"),
+        *("result.json", "model.json", "path.csv", "report.html", "path.png", "methods.txt"),
         *("assessment.csv", "assessment.png"),
     }
 

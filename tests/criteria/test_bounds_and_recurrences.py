@@ -124,6 +124,7 @@ def test_recurrences_are_what_they_stand_for(case: Case) -> None:
     assert_allclose(features.inner[:, free] / size, (r.T @ Z)[:, free] / size, atol=tolerance)
 
 
+@pytest.mark.usefixtures("numpy_steps")
 def test_few_candidates_are_looked_at_and_few_passes_made() -> None:
     X, y = two_classes(20_000, 300, seed=1)
     path = greedy_path(X, y, 30)

@@ -171,7 +171,7 @@ def test_the_kernel_moves_rows_as_plain_operations_do(
         assert isinstance(steps._fused, FusedStep) is is_fused
         for index in (3, 0, 7, 11, 2, 5, 1, 4, 6, 8, 9):
             state.add(index, None, lambda count: [], 1)
-        (split,) = state.rows.blocks[0].splits
+        (split,) = state.samples.blocks[0].splits
         answers.append((*steps.report, split.r, split.columns.buffers[0]))
     close = {"rtol": 1e-10, "atol": 1e-10}
     for one, other in zip(*answers, strict=True):

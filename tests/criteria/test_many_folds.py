@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import mean_absolute_error
 from sklearn.model_selection import LeaveOneGroupOut
 
 from agreement import assert_follows
@@ -37,6 +38,9 @@ NEAR_KINDS = [kind for kind in DATA_KINDS if kind != "far"]
 PARTITIONS = ["k-fold", "shuffled", "groups", "leave one group out", "unequal"]
 
 
+ENGINES = ["many", "large", "compiled"]
+
+
 def uses(case: Case) -> type:
     problem = make_problem(case.X, case.y, sample_weight=case.options.get("sample_weight"))
     folds = {name: case.options[name] for name in ("cv", "groups") if name in case.options}
@@ -49,7 +53,7 @@ def scale_of(case: Case) -> float:
 
 @pytest.mark.heavy
 @settings(max_examples=max(30, min(150, EXAMPLES // 10)))
-@given(case=fold_cases(folds=PARTITIONS, kinds=NEAR_KINDS), name=st.sampled_from(["many", "large"]))
+@given(case=fold_cases(folds=PARTITIONS, kinds=NEAR_KINDS), name=st.sampled_from(ENGINES))
 def test_path_and_all_candidates_are_those_of_literal_refits(case: Case, name: str) -> None:
     with tuned(fold_engine=name):
         assert uses(case) is ManyFoldData
@@ -59,9 +63,9 @@ def test_path_and_all_candidates_are_those_of_literal_refits(case: Case, name: s
 
 
 @settings(max_examples=50)
-@given(case=fold_cases(folds=PARTITIONS, kinds=["far"]))
-def test_far_from_the_origin(case: Case) -> None:
-    with tuned(fold_engine="many"):
+@given(case=fold_cases(folds=PARTITIONS, kinds=["far"]), name=st.sampled_from(ENGINES))
+def test_far_from_the_origin(case: Case, name: str) -> None:
+    with tuned(fold_engine=name):
         path = greedy_path(case.X, case.y, case.n_features, n_runners_up=99, **case.options)
     twin = literal_path(case.X, case.y, case.n_features, **case.literal_options)
     assert_follows(path, twin, FAR, FAR * scale_of(case))
@@ -69,7 +73,7 @@ def test_far_from_the_origin(case: Case) -> None:
 
 @pytest.mark.heavy
 @settings(max_examples=max(30, min(150, EXAMPLES // 10)))
-@given(case=fold_cases(folds=PARTITIONS, kinds=NEAR_KINDS), name=st.sampled_from(["many", "large"]))
+@given(case=fold_cases(folds=PARTITIONS, kinds=NEAR_KINDS), name=st.sampled_from(ENGINES))
 def test_all_that_a_path_tells_is_that_of_a_model_for_each_fold(case: Case, name: str) -> None:
     with tuned(fold_engine="models"):
         assert uses(case) is FoldData
@@ -113,7 +117,7 @@ def test_penalty_by_nested_selection(weighted: bool, refit: Any) -> None:
         weights[:60] = 1.0  # every fold has a row that counts
         options["sample_weight"] = weights
     found = []
-    for name in ("models", "many", "large"):
+    for name in ("models", *ENGINES):
         with tuned(fold_engine=name):
             found.append(greedy_path(case.X, case.y, "auto", max_features=5, **options))
     expected = found[0]
@@ -130,10 +134,10 @@ def test_penalty_by_nested_selection(weighted: bool, refit: Any) -> None:
 def test_size_by_rule(rule: Any) -> None:
     case = grouped(3)
     found = []
-    for name in ("models", "many"):
+    for name in ("models", "many", "compiled"):
         with tuned(fold_engine=name):
             found.append(greedy_path(case.X, case.y, "auto", size_rule=rule, **case.options))
-    assert found[0].size_choice == found[1].size_choice
+    assert found[0].size_choice == found[1].size_choice == found[2].size_choice
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 1.0, 1e3])
@@ -142,24 +146,26 @@ def test_named_problems(name: str, alpha: float) -> None:
     X, y = named_problems()[name]
     ids = np.random.default_rng(0).integers(0, len(y) // 4, len(y))
     paths = []
-    for which in ("models", "many"):
+    for which in ("models", "many", "compiled"):
         with tuned(fold_engine=which):
             paths.append(greedy_path(X, y, 12, cv=ids, alpha=alpha))
-    assert_array_equal(paths[0].indices, paths[1].indices)
     rtol = FAR if name == "far from the origin" else SAME
-    assert_allclose(paths[0].losses, paths[1].losses, rtol=rtol)
+    for path in paths[1:]:
+        assert_array_equal(paths[0].indices, path.indices)
+        assert_allclose(paths[0].losses, path.losses, rtol=rtol)
 
 
-def test_of_equal_columns_the_lowest_index_wins() -> None:
+@pytest.mark.parametrize("name", ENGINES)
+def test_of_equal_columns_the_lowest_index_wins(name: str) -> None:
     case = grouped(4)
     X = case.X[:, [0, 1, 2, 1, 3, 1, 2]]
-    with tuned(fold_engine="many"):
+    with tuned(fold_engine=name):
         order = greedy_path(X, case.y, 7, n_runners_up=2, **case.options).indices.tolist()
     assert [index for index in order if index in (1, 3, 5)] == [1, 3, 5]
     assert [index for index in order if index in (2, 6)] == [2, 6]
 
 
-@pytest.mark.parametrize("name", ["many", "large"])
+@pytest.mark.parametrize("name", ENGINES)
 def test_tiny_losses_of_a_target_without_noise(name: str) -> None:
     case = grouped(5)
     y = case.X[:, [7, 2, 9]] @ [1.0, -2.0, 0.5] + 3.0
@@ -174,7 +180,8 @@ def test_tiny_losses_of_a_target_without_noise(name: str) -> None:
         assert loss == pytest.approx(expected, rel=SAME, abs=floor)
 
 
-def test_forced_excluded_and_extended() -> None:
+@pytest.mark.parametrize("name", ENGINES)
+def test_forced_excluded_and_extended(name: str) -> None:
     case = grouped(6)
     options = case.options | {
         "forced_features": [9, 3],
@@ -182,7 +189,7 @@ def test_forced_excluded_and_extended() -> None:
     }
     with tuned(fold_engine="models"):
         expected = greedy_path(case.X, case.y, 7, **options)
-    with tuned(fold_engine="many"):
+    with tuned(fold_engine=name):
         path = greedy_path(case.X, case.y, 7, **options)
         longer = extend_path(path.truncated(4), case.X, case.y, 7, cv=case.options["cv"])
     assert_array_equal(path.indices, expected.indices)
@@ -218,7 +225,7 @@ def literal_errors(case: Case, state: ManyFoldState, alpha: float) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["many", "large"])
+@pytest.mark.parametrize("name", ENGINES)
 def test_after_many_steps_the_inverses_are_those_of_a_fresh_factor(name: str) -> None:
     case = grouped(7, m=260, n=120, count=90)
     with tuned(fold_engine=name):
@@ -240,7 +247,7 @@ def test_inverses_that_have_drifted_are_made_anew() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("elements", [1, 1 << 10])
-@pytest.mark.parametrize("name", ["many", "large"])
+@pytest.mark.parametrize("name", ENGINES)
 def test_small_tiles_change_nothing(elements: int, name: str) -> None:
     case = grouped(9)
     for X in (case.X, np.asfortranarray(case.X), case.X.astype(np.float32)):
@@ -311,7 +318,8 @@ def folds_of(case: Case) -> Plan:
 )
 def test_the_cheaper_engine_is_taken(m: int, n: int, count: int, expected: type) -> None:
     case = grouped(0, m, n, count)
-    assert uses(case) is expected
+    with tuned(fold_engine="numpy"):
+        assert uses(case) is expected
 
 
 def test_overlapping_folds_and_rows_of_no_fold_have_models_for_each() -> None:
@@ -330,11 +338,78 @@ def test_overlapping_folds_and_rows_of_no_fold_have_models_for_each() -> None:
         assert uses(weighted) is ManyFoldData
 
 
-def test_other_losses_have_models_for_each() -> None:
+def test_losses_of_all_rows_together_have_models_for_each() -> None:
     case = grouped(0, 400, 200, 100)
     problem = make_problem(case.X, case.y)
-    plan = make_plan(problem, cv=case.options["cv"], loss="absolute")
-    assert isinstance(plan.data(problem), FoldData)
+    for loss, expected in [("absolute", ManyFoldData), (mean_absolute_error, FoldData)]:
+        plan = make_plan(problem, cv=case.options["cv"], loss=loss)
+        assert type(plan.data(problem)) is expected
+
+
+def labelled(case: Case) -> Case:
+    """Labels of which each fold has both among the first 30 rows."""
+    y = np.sign(case.y)
+    y[:15], y[15:30] = 1.0, -1.0
+    return Case(case.X, y, case.n_features, case.options | {"cv": np.arange(len(y)) % 15})
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("loss", ["squared", "absolute", "zero_one", "balanced_zero_one"])
+@pytest.mark.parametrize("direction", ["forward", "floating", "foba", "swap"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_losses_and_directions_are_those_of_a_model_for_each_fold(
+    name: str, loss: str, direction: str, weighted: bool
+) -> None:
+    case = grouped(13, m=120, count=15)
+    if "zero_one" in loss:
+        case = labelled(case)
+    y = case.y
+    options = case.options | {"loss": loss, "direction": direction, "n_runners_up": 3}
+    if weighted:
+        weights = np.random.default_rng(3).choice([0.0, 0.5, 2.0], len(y))
+        weights[:30] = 1.0  # every fold has rows that count
+        options["sample_weight"] = weights
+    with tuned(fold_engine="models"):
+        expected = greedy_path(case.X, y, 8, **options)
+    with tuned(fold_engine=name):
+        path = greedy_path(case.X, y, 8, **options)
+    assert [step.index for step in path.steps] == [step.index for step in expected.steps]
+    assert [step.action for step in path.steps] == [step.action for step in expected.steps]
+    for one, other in zip(path.steps, expected.steps, strict=True):
+        assert one.loss == pytest.approx(other.loss, rel=SAME)
+        assert_allclose(one.fold_losses, other.fold_losses, rtol=SAME, atol=1e-12)
+        assert [index for index, _ in one.runners_up] == [index for index, _ in other.runners_up]
+        losses = [[loss for _, loss in step.runners_up] for step in (one, other)]
+        assert_allclose(*losses, rtol=SAME)
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+def test_several_targets(loss: str) -> None:
+    case = grouped(14, m=120, count=15)
+    Y = np.column_stack([case.y, case.X[:, 7:9].sum(axis=1) - 0.3 * case.y])
+    paths = []
+    for name in ("models", *ENGINES):
+        with tuned(fold_engine=name):
+            options = case.options | {"loss": loss, "direction": "floating"}
+            paths.append(greedy_path(case.X, Y, 8, **options))
+    for path in paths[1:]:
+        assert [step.index for step in path.steps] == [step.index for step in paths[0].steps]
+        assert_allclose(path.losses, paths[0].losses, rtol=SAME)
+
+
+@pytest.mark.parametrize("loss", ["squared", "zero_one"])
+@pytest.mark.parametrize("direction", ["forward", "floating"])
+def test_costs_and_a_budget(loss: str, direction: str) -> None:
+    case = grouped(15, m=120, count=15)
+    y = case.y if loss == "squared" else labelled(case).y
+    costs = np.random.default_rng(4).uniform(0.5, 3.0, case.X.shape[1])
+    options = case.options | {"loss": loss, "direction": direction, "feature_costs": costs}
+    paths = []
+    for name in ("models", "many", "compiled"):
+        with tuned(fold_engine=name):
+            paths.append(greedy_path(case.X, y, 10, budget=8.0, n_runners_up=2, **options))
+    assert [step.index for step in paths[1].steps] == [step.index for step in paths[0].steps]
+    assert_allclose(paths[1].losses, paths[0].losses, rtol=SAME)
 
 
 def test_memory_is_not_a_matter_of_how_many_folds_are_left_out() -> None:
@@ -357,7 +432,7 @@ def test_a_fold_that_outweighs_all_others_has_models_for_each() -> None:
 
 
 @pytest.mark.parametrize("factor", [1e3, 1e5])
-@pytest.mark.parametrize("name", ["many", "large"])
+@pytest.mark.parametrize("name", ENGINES)
 def test_a_fold_that_has_all_of_the_features(name: str, factor: float) -> None:
     """What the others know is not lost in the rounding of one factor for all."""
     for seed in range(5):

@@ -90,7 +90,7 @@ def rankings(draw: st.DrawFn) -> Ranking:
 
 @pytest.mark.heavy
 @settings(max_examples=max(40, min(200, EXAMPLES // 10)))
-@given(case=rankings(), name=st.sampled_from(["many", "large", "models"]))
+@given(case=rankings(), name=st.sampled_from(["many", "large", "models", "compiled"]))
 def test_selection_is_that_of_pairs_written_out(case: Ranking, name: str) -> None:
     with tuned(fold_engine=name):
         model = case.fit(n_runners_up=99)

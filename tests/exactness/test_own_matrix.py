@@ -27,7 +27,7 @@ from literal_directions import literal_search
 from own_matrices import KINDS, ListedColumns, ScaledIntegers, listed, scaled
 from problems import FOLD_KINDS, Case, fold_cases, named_problems
 from sweeps import EXAMPLES
-from tuning import Tune, tuned
+from tuning import tuned
 
 SAME = 1e-9
 # Rounding to 8 bits leaves nothing of columns far from the origin.
@@ -240,9 +240,8 @@ def test_automatic_size(kind: Kind) -> None:
 
 
 @every_kind
-def test_searches_in_lanes(kind: Kind, tune: Tune) -> None:
+def test_several_penalties(kind: Kind) -> None:
     X, values, y = problem(kind)
-    tune(lanes="always")
     options: dict[str, Any] = {"alpha": [0.1, 1.0, 10.0], "alpha_rule": "joint"}
     assert_same(greedy_path(X, y, SIZE, **options), greedy_path(values, y, SIZE, **options), values)
 

@@ -88,7 +88,7 @@ def test_pairs_of_folds_by_recurrence(is_moved: bool) -> None:
     plan = make_plan(problem, cv=4)
     state = plan.search(plan.data(problem), 0.3, 4)[0]
     assert isinstance(state, FoldState)
-    pairs = state.space.pairs
+    pairs = state.features.pairs
     assert pairs is not None
     chosen = [3, 5, 4]
     if is_moved:

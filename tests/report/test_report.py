@@ -347,3 +347,13 @@ def test_without_jinja_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"pip install 'greedyrls\[cli\]'"):
         make_report(hostile())
+
+
+def test_the_paragraph_for_a_paper(page: Page) -> None:
+    result = regression()
+    paragraph, *lines = result.methods_text().splitlines()
+    section = page.text("section", id="methods")
+    assert spaced(paragraph) in spaced(section)
+    assert all(reference in section for reference in lines[3:])
+    assert "[Describe the data and any further preprocessing.]" in section
+    assert result.origin.versions["greedyrls"] in paragraph

@@ -464,3 +464,24 @@ def test_fits_a_telephone(visit: Open, name: str) -> None:
     tip = one(driver, ".panel .narrow .tip").rect
     assert tip["x"] >= 0
     assert tip["x"] + tip["width"] <= 380
+
+
+COPIES = {
+    "by the page": "navigator.clipboard.writeText = async (text) => { window.copied = text; }",
+    "as a selection": """navigator.clipboard.writeText = () => Promise.reject();
+        document.execCommand = () => { window.copied = String(getSelection()); return true; }""",
+    "by hand": """navigator.clipboard.writeText = () => Promise.reject();
+        document.execCommand = () => { window.copied = String(getSelection()); return false; }""",
+}
+
+
+@pytest.mark.parametrize("how", COPIES)
+def test_the_paragraph_for_a_paper_is_copied(visit: Open, how: str) -> None:
+    driver = visit("regression")
+    driver.execute_script(COPIES[how])
+    one(driver, "#copy-methods").click()
+    driver.execute_async_script("setTimeout(arguments[0], 20)")
+    copied = driver.execute_script("return window.copied")
+    assert copied.split() == regression().methods_text().split()
+    said = "Selected: press Ctrl+C to copy." if how == "by hand" else "Copied."
+    assert text_of(driver, "#copied") == said

@@ -44,7 +44,7 @@ class Calls:
 
 
 def path_with(cost: float, X: Any, y: Any, k: int, **options: Any) -> tuple[SelectionPath, Calls]:
-    with tuned(kept_error_cost=cost), trapped() as traps:
+    with tuned(kept_error_cost=cost, compiled_steps=False), trapped() as traps:
         calls = Calls(traps)
         return greedy_path(X, y, k, **({"n_runners_up": 2} | options)), calls
 
@@ -171,7 +171,7 @@ def test_forced_and_excluded_features() -> None:
 def test_paths_are_extended(loss: str, tune: Tune, traps: Traps) -> None:
     X, y = two_classes(50, 12, seed=2, signal=0.4)
     full, _ = path_with(NEVER, X, y, 12, loss=loss)
-    tune(kept_error_cost=ALWAYS)
+    tune(kept_error_cost=ALWAYS, compiled_steps=False)
     calls = Calls(traps)
     longer = extend_path(full.truncated(5), X, y, 12, loss=loss, n_runners_up=2)
     assert (calls.kept, calls.used) == (1, 7)

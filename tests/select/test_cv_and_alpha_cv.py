@@ -103,7 +103,7 @@ def test_a_stratified_path_of_a_classifier_can_be_extended() -> None:
 
 
 def test_folds_that_cannot_fit_in_memory_say_so(tune: Tune) -> None:
-    tune(physical_bytes=1000.0)
+    tune(physical_bytes=1000.0, fold_engine="models")
     X, y = data()
     with pytest.raises(MemoryError, match=r"5 splits of 6 features need .* GB .*fewer folds"):
         greedy_path(X, y, 4, cv=5)

@@ -27,6 +27,7 @@ from greedyrls.assess import cross_validate_path, permutation_null, resample_pat
 from greedyrls.files import open_npy
 from internals import Options
 from traps import Traps
+from tuning import Tune
 
 
 def data(m: int = 40, n: int = 5) -> tuple[Any, Any]:
@@ -259,7 +260,8 @@ def test_threads_of_estimators_work_on_files_with_outer_folds(tmp_path: Path, tr
     assert_array_equal(one.selected_, two.selected_)
 
 
-def test_threads_of_a_ranker_without_groups(traps: Traps) -> None:
+def test_threads_of_a_ranker_without_groups(traps: Traps, tune: Tune) -> None:
+    tune(threads_over_rows=0)
     one = GreedyRLSRanker(2, alpha=1.0).fit(X, Y)
     blocks = traps.watch("multiply block by columns")
     two = GreedyRLSRanker(2, alpha=1.0, n_jobs=2).fit(X, Y)

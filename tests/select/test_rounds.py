@@ -78,13 +78,9 @@ DROPPED = ("few", "ten")
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-@pytest.mark.parametrize("lanes", ["always", "never"])
 @pytest.mark.parametrize("is_live", [pytest.param(True, marks=pytest.mark.slow), False])
-def test_rounds_are_the_whole_cut_by_the_rule(
-    name: str, lanes: str, is_live: bool, tune: Tune
-) -> None:
+def test_rounds_are_the_whole_cut_by_the_rule(name: str, is_live: bool, tune: Tune) -> None:
     """Also where searches are not kept between rounds."""
-    tune(lanes=lanes)
     if not is_live:
         tune(live_bytes=0)
     X, y = numbers(*PROBLEMS[name])

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from greedyrls._base import _tolerances as tolerances
 from greedyrls._base import kernels as kernels
 from greedyrls._base._codec import ArrayOf, Codec, Document, Key, Number, Whole
 from greedyrls._base._columns import ColumnCache, SelectedColumns
-from greedyrls._base._executors import SerialExecutor
+from greedyrls._base._executors import CopiedLock, Part, SerialExecutor, in_parts
 from greedyrls._base._namespaces import (
     HOST,
     ArrayLocation,
@@ -23,6 +24,8 @@ from greedyrls._base._namespaces import (
     location_of,
     numpy_of,
 )
+from greedyrls._base._native import native
+from greedyrls._base._progress import TimeLeft, jobs_bar
 from greedyrls._base._sigmoid import Sigmoid, fit_sigmoid
 from greedyrls._base._warnings import GreedyRLSWarning, NumericalWarning
 from greedyrls._base.numbers import (
@@ -50,11 +53,11 @@ from greedyrls._criteria._bounds import (
 )
 from greedyrls._criteria._choice import Judge, tie_tolerances
 from greedyrls._criteria._curves import LooCurve
+from greedyrls._criteria._fold_curves import FoldCurve
 from greedyrls._criteria._fold_inverses import DENSE_ROWS, FoldInverses, _SmallFolds
 from greedyrls._criteria._fold_state import FoldData, FoldState
 from greedyrls._criteria._group_bounds import group_bounds, group_openness, pairs_of, score_groups
 from greedyrls._criteria._held_out_losses import held_out_losses
-from greedyrls._criteria._lanes import LooLanes
 from greedyrls._criteria._leave_one_out import LeaveOneOut
 from greedyrls._criteria._loo_data import LooData
 from greedyrls._criteria._loo_loss import LossState
@@ -62,7 +65,7 @@ from greedyrls._criteria._many_folds import ManyFoldData, ManyFoldState
 from greedyrls._criteria._removals import choose_removal
 from greedyrls._criteria._samples import SampleSpace
 from greedyrls._criteria._shared_gram import TrainingColumns, share_columns
-from greedyrls._criteria._state import DRIFT_BOUND, SelectionState
+from greedyrls._criteria._state import DRIFT_BOUND, MARGIN, SelectionState
 from greedyrls._data import fused as fused
 from greedyrls._data._dense import DenseMatrix
 from greedyrls._data._device_matrix import DeviceMatrix
@@ -100,13 +103,14 @@ from greedyrls._search import _checkpoint as checkpoint
 from greedyrls._search._capabilities import FEATURES, KINDS, check_supported
 from greedyrls._search._plan import Plan, make_plan
 from greedyrls._search._run import Limits, Watch, search_path
-from greedyrls._search._searches import _take_steps_together, search_paths
+from greedyrls._search._searches import search_paths
 from greedyrls._search._searching import forward, replay
 from greedyrls._select._alphas import auto_grid, penalty_scale, refit_grid
 from greedyrls._select._options import Options
 from greedyrls._select._outer_fold import chosen_of
 from greedyrls._select._versions import OPTIONAL, REQUIRED
-from greedyrls._steppers._native import native
+from greedyrls._steppers import _compiled_rows as compiled_rows
+from greedyrls._steppers import _compiled_stepper as compiled_stepper
 from greedyrls._steppers._recorded import RecordedStepper
 from greedyrls._steppers._stepper import Stepping, Stop, stepping_for
 from greedyrls.app._analysis import (

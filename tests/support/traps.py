@@ -13,11 +13,19 @@ from typing import Any
 
 import pytest
 
+# Compiled steps choose and add in one call.
+_COMPILED_STEP = "_steppers._compiled_stepper.CompiledStepper.step"
+_COMPILED_FOLD_STEP = "_steppers._compiled_folds.CompiledFoldStepper.step"
+
 POINTS: dict[str, tuple[str, ...]] = {
     # Leave-one-out: rows.
     "start rows": ("_criteria._samples.SampleSpace.start",),
     "score candidates": ("_criteria._samples.SampleSpace.score",),
-    "advance rows": ("_criteria._samples.SampleSpace.advance",),
+    "advance rows": (
+        "_criteria._samples.SampleSpace.advance",
+        _COMPILED_STEP,
+        _COMPILED_FOLD_STEP,
+    ),
     "multiply columns": ("_criteria._samples.SampleSpace.products",),
     "multiply block by columns": ("_criteria._samples.row_products",),
     "ask for statistics": ("_criteria._samples.SampleSpace.statistics",),
@@ -27,8 +35,10 @@ POINTS: dict[str, tuple[str, ...]] = {
     "note a step of the device": ("_features._device_features.DeviceFeatures.note",),
     "take Gram columns": ("_features._gram.GramColumns.take",),
     # Leave-one-out: the search.
-    "choose by leave-one-out": ("_criteria._leave_one_out.LeaveOneOut.choose",),
-    "add feature": ("_criteria._state.SelectionState.add",),
+    "choose by leave-one-out": ("_criteria._leave_one_out.LeaveOneOut.choose", _COMPILED_STEP),
+    "add feature": ("_criteria._state.SelectionState.add", _COMPILED_STEP),
+    "take a compiled step": (_COMPILED_STEP, _COMPILED_FOLD_STEP),
+    "make rows for compiled steps": ("_steppers._compiled_rows.CompiledRows.__init__",),
     # Leave-one-out errors that are kept.
     "keep errors": ("_criteria._loo_loss.LossState._keep",),
     "drop errors": ("_criteria._loo_loss.LossState._drop",),
@@ -36,9 +46,9 @@ POINTS: dict[str, tuple[str, ...]] = {
     "update kept errors": ("_rows._leftovers.Leftovers.follow",),
     "check kept errors": ("_criteria._loo_loss.LossState._has_drifted",),
     # Folds, penalties and the procedure around the search.
-    "add feature to folds": ("_criteria._fold_state.FoldState.add",),
+    "add feature to folds": ("_criteria._fold_state.FoldState.add", _COMPILED_FOLD_STEP),
     "begin outer fold": ("_select._outer_fold.OuterFold.__init__",),
-    "search outer folds in threads": ("_select._nested.in_threads",),
+    "search outer folds in threads": ("_select._nested.in_parts",),
     "scale penalties": ("_select._select.problem_scale",),
     "fit all features": ("_select._select.all_features_losses",),
     "select in a fold": ("assess._procedure.select",),

@@ -70,6 +70,10 @@ def nothing_chosen(is_nothing: Callable[[Any], bool]) -> Changes:
     return {f"{user}.select": selected for user in users}
 
 
+_NOT_COMPILED = {
+    "_steppers._compiled_folds.native": lambda: None,
+    "_criteria._fold_curves.native": lambda: None,
+}
 _ONE_FACTOR = {
     "_search._plan._MANY_FOLDS": 2,
     "_search._plan._WORTH_IT": 0,
@@ -78,26 +82,37 @@ _ONE_FACTOR = {
 
 SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Which engine runs ---------------------------------------------------------------------------
-    # Folds: one factor for all ("many"), the same with every fold kept as columns ("large"), or a
-    # model for each fold ("models").
+    # Folds: one factor for all ("many"), the same with every fold kept as columns ("large") or with
+    # compiled steps, a model for each fold ("models"), or the faster one of NumPy's.
     "fold_engine": choice(
         {
-            "many": _ONE_FACTOR,
-            "large": _ONE_FACTOR | {"_criteria._fold_inverses.DENSE_ROWS": 0},
-            "models": {"_search._plan._MANY_FOLDS": math.inf},
+            "compiled": _ONE_FACTOR,
+            "numpy": _NOT_COMPILED,
+            "many": _NOT_COMPILED | _ONE_FACTOR,
+            "large": _NOT_COMPILED | _ONE_FACTOR | {"_criteria._fold_inverses.DENSE_ROWS": 0},
+            "models": _NOT_COMPILED | {"_search._plan._MANY_FOLDS": math.inf},
         }
     ),
-    # Search several penalties together, however small or large X is.
-    "lanes": choice(
+    # Whether steps may be compiled ones, where there are any.
+    "compiled_steps": choice(
         {
-            "always": {"_search._searches._WORTH_LANES": 0},
-            "never": {"_search._searches._WORTH_LANES": 10**9},
+            False: _NOT_COMPILED
+            | {
+                "_steppers._compiled_stepper.native": lambda: None,
+                "_search._searches.native": lambda: None,
+                "_criteria._curves.native": lambda: None,
+            },
+            True: {},
         }
     ),
+    # Elements of X from which a single search has threads over rows rather than compiled steps.
+    "threads_over_rows": constant("_select._request._WORTH_THREADS"),
+    # Elements of X from which compiled searches run in threads.
+    "threads_over_searches": constant("_select._request._WORTH_SEARCHES"),
+    # Seconds of work from which searches by NumPy run in processes.
+    "worth_processes": constant("_select._request._WORTH_PROCESSES"),
     # Memory for searches that are kept between the rounds of outer folds.
     "live_bytes": constant("_select._nested._LIVE_BYTES"),
-    # Candidates that one penalty of several may score late, before it is searched alone.
-    "lane_late_candidates": constant("_criteria._lanes._MOST_LATER"),
     # Rebuild the feature space after every step: any drift is too much.
     "rebuild_every_step": choice(
         {
@@ -133,8 +148,6 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "tile_elements": constant("_base.kernels.TILE_ELEMENTS"),
     # The same for the sums at the start.
     "start_tile_elements": constant("_base.kernels.START_ELEMENTS"),
-    # Elements of leave-one-out errors made at a time in a search for several penalties.
-    "lane_elements": constant("_criteria._lanes.HALF_TILE_ELEMENTS"),
     # Elements of X that are sorted by fold at a time.
     "fold_tile_elements": constant("_data._matrix.SET_ELEMENTS"),
     # Elements of held-out rows at a time.
@@ -160,6 +173,13 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Elements and rows of kept leave-one-out errors that are updated at a time.
     "kept_error_elements": constant("_rows._leftovers.QUARTER_TILE_ELEMENTS"),
     "kept_error_rows": constant("_rows._leftovers._ROWS"),
+    # Elements of X up to which compiled steps keep z of all candidates, and bytes of a packed copy.
+    "compiled_kept_elements": constant("_steppers._compiled_rows.KEPT_ELEMENTS"),
+    "compiled_packed_bytes": constant("_steppers._compiled_rows._PACKED_BYTES"),
+    # Features that a compiled search has room for at first.
+    "compiled_first_room": constant(
+        "_steppers._compiled_stepper._FIRST_ROOM", "_steppers._compiled_folds._FIRST_ROOM"
+    ),
     # Values of a sparse X that are looked at together.
     "sparse_values": constant("_data._sparse._VALUES"),
     # Elements in a chunk of a kernel matrix.

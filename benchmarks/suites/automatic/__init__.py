@@ -4,6 +4,7 @@
     run.py automatic --ours-rules all --methods ours --label after
     run.py automatic --table                            # docs/benchmarks/speed.md
     run.py automatic --compare before after             # ours in two runs
+    run.py automatic --seconds --data-dir DIR --threads 0   # seconds of what users run
 
 All methods see the same splits. Series that the results have already under the same label are kept
 (--fresh runs them again). A later run of ours alone is compared with the peers of an earlier run.
@@ -26,10 +27,10 @@ from sklearn.feature_selection import VarianceThreshold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from harness import machine, suite
+from harness import machine, suite, tables, writer
 from harness.suite import DOCS, RESULTS, CannotRun, Suite, option
 
-from . import methods, table
+from . import methods, seconds, table
 from .methods import OURS, PEERS, Method, size_rules
 from .problems import PROBLEMS, Draw, Problem
 from .store import Run, Series, read
@@ -58,6 +59,9 @@ class Options(suite.Options):
     table: bool = option(False, "run nothing; write the table of a run (--label)")
     page: Path = option(DOCS / "speed.md", "page that the table is part of")
     compare: tuple[str, ...] = option((), "run nothing; show ours in these runs", metavar="LABEL")
+    seconds: bool = option(False, "time defaults and paths beside peers; nothing else is run")
+    seconds_output: Path = option(RESULTS / "automatic_seconds.json", "JSON file of --seconds")
+    rounds: int = option(3, "rounds of --seconds")
 
 
 def rows(options: Options) -> Iterator[str]:
@@ -71,12 +75,27 @@ def rows(options: Options) -> Iterator[str]:
         else:
             table.write(store, options.label or list(store.runs)[-1], options.page)
         return
+    if options.seconds:
+        yield from _seconds(options)
+        return
     for name in options.problems or PROBLEMS:
         problem = PROBLEMS[name]
         if problem.is_from_folder and options.data_dir is None:
             yield f"{name}: not run, needs --data-dir"
         else:
             yield from _run_problem(problem, options)
+
+
+def _seconds(options: Options) -> Iterator[str]:
+    """Time what users run; results are written after every row."""
+    found: list[seconds.Row] = []
+    environment = machine.environment(options.threads)
+    for row in seconds.rows(options.data_dir, options.rounds):
+        found.append(row)
+        writer.write_json(options.seconds_output, seconds.document(found, environment))
+        page = options.seconds_output.with_suffix(".md")
+        writer.write_text(page, tables.markdown(seconds.table(found)) + "\n")
+        yield f"{row.name}: {row.ratio:.3g} (at most {row.most:g})"
 
 
 def _chosen_methods(options: Options) -> dict[str, Method]:

@@ -29,12 +29,16 @@ from ._codec import entry_of as entry_of
 from ._columns import ColumnCache as ColumnCache
 from ._columns import SelectedColumns as SelectedColumns
 from ._constructors import OwnInit as OwnInit
+from ._executors import CopiedLock as CopiedLock
 from ._executors import Executor as Executor
 from ._executors import Handle as Handle
+from ._executors import Part as Part
 from ._executors import SerialExecutor as SerialExecutor
 from ._executors import ThreadExecutor as ThreadExecutor
 from ._executors import add_up as add_up
 from ._executors import ask as ask
+from ._executors import in_parts as in_parts
+from ._executors import in_processes as in_processes
 from ._executors import in_threads as in_threads
 from ._exported import exported as exported
 from ._frames import frame_numbers as frame_numbers
@@ -84,7 +88,10 @@ from ._namespaces import to_host as to_host
 from ._namespaces import true_indices as true_indices
 from ._namespaces import whole_numbers as whole_numbers
 from ._namespaces import with_last as with_last
+from ._native import native as native
+from ._progress import Jobs as Jobs
 from ._progress import Progress as Progress
+from ._progress import jobs_bar as jobs_bar
 from ._progress import progress_bar as progress_bar
 from ._replay import Replay as Replay
 from ._replay import recorder_of as recorder_of

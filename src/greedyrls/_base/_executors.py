@@ -7,9 +7,10 @@ sum does not depend on which block answered first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from threading import Lock
+from typing import Any, Generic, Protocol, TypeVar
 
 from ._blas import short_calls
 from ._tolerances import TINY
@@ -54,6 +55,87 @@ def in_threads(jobs: Sequence[Callable[[], Answer]], count: int) -> Iterator[Ans
         yield from pool.map(alone, jobs)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+class CopiedLock:
+    """A lock of this process: a copy of the object that has it gets another one."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+    def __reduce__(self) -> tuple[type[CopiedLock], tuple[()]]:
+        return CopiedLock, ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Generic[Answer]):
+    """The rest of a job, or a piece of it, that any thread may run."""
+
+    call: Callable[[], Answer]
+
+    def as_job(self) -> list[Answer | Part[Answer]]:
+        """Return the answer, as a job that has no further parts."""
+        return [self.call()]
+
+
+# A job yields answers, then parts that can run at the same time.
+Job = Callable[[], Iterable[Answer | Part[Answer]]]
+
+
+def in_parts(jobs: Sequence[Job[Answer]], count: int) -> Iterator[tuple[int, Answer]]:
+    """Yield (number of the job, answer) as answers come; `count` threads run jobs and their parts.
+
+    Parts run before further jobs begin, so that few jobs have begun but not ended. With `count=1`
+    everything runs in this thread, in order. After an error or interrupt nothing more is started.
+    """
+    if count == 1:
+        for number, job in enumerate(jobs):
+            for answer in job():
+                yield number, answer.call() if isinstance(answer, Part) else answer
+        return
+
+    waiting = iter(enumerate(jobs))
+    running: dict[Future[list[Answer | Part[Answer]]], int] = {}
+    pool = ThreadPoolExecutor(count, thread_name_prefix="greedyrls")
+    try:
+        while True:
+            while len(running) < count and (begun := next(waiting, None)) is not None:
+                running[pool.submit(_listed, begun[1])] = begun[0]
+            if not running:
+                return
+            ended = wait(running, return_when=FIRST_COMPLETED).done
+            answers = [(running[one], answer) for one in ended for answer in one.result()]
+            running = {one: number for one, number in running.items() if one not in ended}
+            for number, answer in answers:
+                if isinstance(answer, Part):
+                    running[pool.submit(_listed, answer.as_job)] = number
+            for number, answer in answers:
+                if not isinstance(answer, Part):
+                    yield number, answer
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def in_processes(
+    jobs: Sequence[Callable[[], Iterable[Answer]]], count: int
+) -> Iterator[tuple[int, Answer]]:
+    """Yield (number of the job, answer) in order; jobs and answers are pickled."""
+    from joblib import Parallel, delayed
+
+    results = Parallel(n_jobs=count, return_as="generator")(delayed(_listed)(job) for job in jobs)
+    for number, answers in enumerate(results):
+        yield from ((number, answer) for answer in answers)
+
+
+def _listed(job: Callable[[], Iterable[Answer]]) -> list[Answer]:
+    with short_calls():
+        return list(job())
 
 
 Sums = TypeVar("Sums", bound=tuple[Any, ...])

@@ -10,18 +10,15 @@ moves to its position.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
 from .._base import (
-    LOSS_ROUNDING,
     NO_DIGITS,
     SMALLEST_D,
-    TIE,
-    TIE_ROUNDING,
     Float,
     long_call,
     weighted_means,
@@ -29,7 +26,7 @@ from .._base import (
 from .._problem import Folds, Loss, Problem, layout_of
 from ..path import FeatureSet, Moments
 from ._backward_fit import BackwardFit
-from ._choice import Choice, NumericalLimit, choose_among, tie_tolerances
+from ._choice import NumericalLimit, fold_error, mean_tolerances, tie_tolerances
 from ._entries import chosen_groups
 from ._fold_state import physical_bytes
 
@@ -293,11 +290,7 @@ class BackwardState:
         if not math.isfinite(self.loss):
             raise NumericalLimit("the loss is not finite")
         if self._folds is not None:
-            count = len(values)
-            squares = np.square(self._shares * (np.array(values) - self.loss)).sum()
-            self.standard_error = math.nan
-            if count > 1:
-                self.standard_error = math.sqrt(float(squares) * count / (count - 1))
+            self.standard_error = fold_error(self._shares, np.array(values))
             return
         (fit,) = self._fits
         covariance = loss.covariance(fit.y.T, fit.predictions()[:, None], fit.weights)
@@ -305,28 +298,24 @@ class BackwardState:
             math.nan if covariance is None else math.sqrt(max(0.0, float(covariance[0, 0])))
         )
 
-    def choose(self, protected: Collection[int], n_runners_up: int) -> Choice:
-        """The feature or group without which the loss is smallest; ties: the highest goes."""
-        selected = np.array(self.layout.entries(self.selected), dtype=np.intp)
-        (free,) = (~np.isin(selected, list(protected))).nonzero()
-        self.exact_evaluations += len(selected)
+    def removal_bounds(self) -> None:
+        """Return None: all losses are computed together."""
+
+    def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
+        """Exact losses without some of the features or groups, and the tolerances of ties."""
+        self.exact_evaluations += len(positions)
+        loss, is_squared = self.criterion_loss, self.criterion_loss.name == "squared"
         if self.layout.is_single:
-            by_fit = [fit.losses(self.criterion_loss) for fit in self._fits]
+            by_fit = [fit.losses(loss)[:, positions] for fit in self._fits]
         else:
-            groups = chosen_groups(self, np.arange(len(selected)))
-            by_fit = [fit.group_losses(self.criterion_loss, groups) for fit in self._fits]
-        if self._folds is None and self.criterion_loss.name == "squared":
+            groups = chosen_groups(self, positions)
+            by_fit = [fit.group_losses(loss, groups) for fit in self._fits]
+        if self._folds is None and is_squared:
             weight = self._total_weight() * self.problem.n_targets
-            losses = by_fit[0].sum(axis=0) / weight
             tolerances = tie_tolerances(by_fit[0], self._scales) / weight
-        else:
-            losses = self._shares @ np.concatenate(by_fit)
-            tolerances = TIE * np.abs(losses) + LOSS_ROUNDING * abs(self.initial_loss)
-            if self.criterion_loss.name == "squared":
-                tolerances = TIE * losses + TIE_ROUNDING * np.sqrt(losses * self.initial_loss)
-        choice = choose_among(-selected[free], losses[free], tolerances[free], n_runners_up)
-        runners_up = tuple((-index, loss) for index, loss in choice.runners_up if loss < np.inf)
-        return choice._replace(feature=-choice.feature, runners_up=runners_up)
+            return by_fit[0].sum(axis=0) / weight, tolerances
+        losses = self._shares @ np.concatenate(by_fit)
+        return losses, mean_tolerances(losses, abs(self.initial_loss), is_squared)
 
     def _total_weight(self) -> float:
         weights = self._all.weights

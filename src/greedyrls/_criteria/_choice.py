@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import TIE, TIE_ROUNDING, Float, smallest_indices
+from .._base import LOSS_ROUNDING, TIE, TIE_ROUNDING, Float, smallest_indices
 from .._features import Ranking
 from .._problem import GroupLayout, Problem
 
@@ -131,6 +132,26 @@ def tie_tolerances(losses: Float, scales: Float) -> Float:
     rounding += TIE * losses
     total: Float = rounding[0] if len(rounding) == 1 else rounding.sum(axis=0)
     return total
+
+
+def mean_tolerances(losses: Float, scale: float, is_squared: bool) -> Float:
+    """Return the same for mean losses (c), where `scale` is the loss of the empty model.
+
+    A squared loss is the square of errors, other losses are accurate to rounding of the scale.
+    """
+    sizes = np.abs(losses)
+    rounding = TIE_ROUNDING * np.sqrt(sizes * scale) if is_squared else LOSS_ROUNDING * scale
+    tolerances: Float = TIE * sizes + rounding
+    return tolerances
+
+
+def fold_error(shares: Float, losses: Float) -> float:
+    """Return the standard error of a mean over folds by their shares; NaN for a single fold."""
+    count = len(shares)
+    if count < 2:
+        return math.nan
+    squares = float(np.square(shares * (losses - shares @ losses)).sum())
+    return math.sqrt(squares * count / (count - 1))
 
 
 def first_of_best(indices: NDArray[np.intp], losses: Float, tolerances: Float) -> int:

@@ -5,8 +5,9 @@ Residuals and leverages of all sizes are running sums (`_chosen`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from types import ModuleType
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -20,6 +21,7 @@ from .._base import (
     Float,
     as_float,
     location_of,
+    native,
     row_dots,
     stacked,
     to_device,
@@ -153,12 +155,34 @@ def model_moments(block: RowBlock, loss: Loss) -> LossMoments:
 
 
 def _squared_sums(block: RowBlock, chosen: Chosen, models: Sequence[Models]) -> CurveSums:
+    compiled = native()
+    if compiled is not None and isinstance(block.d, np.ndarray) and chosen.is_one_by_one:
+        return _compiled_sums(compiled, block, chosen, models)
     total = np.zeros((len(models), chosen.n_models))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for _, number, errors in errors_by_size(block, chosen, models):
             for target in range(errors.shape[0]):
                 error = errors[target, ...]
                 total[number] += to_host(row_dots(error, error))[0]
+    return CurveSums(total)
+
+
+def _compiled_sums(
+    compiled: ModuleType, block: RowBlock, chosen: Chosen, models: Sequence[Models]
+) -> CurveSums:
+    """Compute `_squared_sums` in C, a tile of rows at a time."""
+    k, t = len(chosen.indices), len(block.r)
+    inverses = np.array([model.inverse for (model,) in models])
+    steps = np.array([model.steps.T for (model,) in models])
+    total, part = np.zeros((len(models), k)), np.empty((len(models), k))
+    height = max(LEAST_SET_ROWS, QUARTER_TILE_ELEMENTS // k)
+    for first in range(0, block.n_rows, height):
+        rows = slice(first, min(block.n_rows, first + height))
+        columns = stacked([part for _, part in block.columns.chosen(chosen.indices, rows)])
+        r, d = np.ascontiguousarray(block.r[:, rows]), np.ascontiguousarray(block.d[rows])
+        sizes = k, len(d), len(models), t
+        compiled.loo_curve(np.ascontiguousarray(columns), inverses, steps, r, d, part, *sizes)
+        total += part
     return CurveSums(total)
 
 
@@ -232,6 +256,21 @@ def _predictions(
     for rows, _, predictions in _predictions_by_size(block, chosen, [model]):
         values[:, :, rows] = predictions if positions is None else predictions[:, positions]
     return values
+
+
+def whole_predictions(
+    samples: SampleSpace, problem: Problem, question: Callable[..., Float]
+) -> tuple[Float, Float, Float | None]:
+    """Return targets, predictions (… × rows) and weights of the rows of positive weight.
+
+    `question` returns the predictions of a block.
+    """
+    answers, weights = samples.each(question), problem.weights
+    values = answers[0] if len(answers) == 1 else np.concatenate(answers, axis=-1)
+    if weights is None:
+        return problem.Y, values, None
+    (used,) = weights.nonzero()
+    return problem.Y[used], values[..., used], weights[used]
 
 
 class LooCurve:
@@ -319,15 +358,8 @@ class LooCurve:
     def _as_a_whole(
         self, model: Models, positions: NDArray[np.intp] | None = None
     ) -> tuple[Float, Float, Float | None]:
-        """Return targets, predictions (t × k × rows) and weights of the rows of positive weight."""
-        problem, weights = self._problem, self._problem.weights
         question = partial(_predictions, chosen=self._chosen, model=model, positions=positions)
-        answers = self._samples.each(question)
-        values = answers[0] if len(answers) == 1 else np.concatenate(answers, axis=2)
-        if weights is None:
-            return problem.Y, values, None
-        (used,) = weights.nonzero()
-        return problem.Y[used], values[:, :, used], weights[used]
+        return whole_predictions(self._samples, self._problem, question)
 
 
 class Curve(Protocol):

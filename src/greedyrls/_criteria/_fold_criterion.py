@@ -7,110 +7,80 @@ rows at a time.
 
 from __future__ import annotations
 
-import math
-from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import LOSS_ROUNDING, PREDICTION_ELEMENTS, TIE, TRUSTED_LOSS, Float, ask
-from .._problem import breaks_ties, make_loss, stratum_factors
+from .._base import LOSS_ROUNDING, PREDICTION_ELEMENTS, TRUSTED_LOSS, Float, ask
+from .._problem import make_loss, stratum_factors
 from .._rows import (
     Candidates,
     FoldBlock,
     HeldOutRows,
     fold_candidate_losses,
     fold_stratum_weights,
-    squared_losses,
 )
-from ._choice import Choice, Judge, check_candidates, choose_among, tie_tolerances
-from ._fold_state import FoldState
+from .._rows import (
+    squared_losses as squares_on_device,
+)
+from ._choice import Judge
+from ._every_candidate import may_be_best
+
+if TYPE_CHECKING:
+    from ._fold_state import FoldState
 
 
-class FoldLoss:
-    """The criterion that minimises the held-out loss of the state."""
-
-    def choose(
-        self, state: FoldState, n_runners_up: int, remaining: int, by_cost: bool = True
-    ) -> Choice:
-        """Score all candidates; the best, with its runners-up."""
-        check_candidates(state.is_spanned)
-        candidates = state.candidates
-        judge = Judge(state.layout.costs if by_cost else None, state.loss)
-        if state.criterion_loss.name == "squared":
-            losses, tolerances = self._squared(state, judge, candidates, n_runners_up)
-        else:
-            losses = row_losses(state, candidates)
-            tolerances = TIE * np.abs(losses) + LOSS_ROUNDING * state.initial_loss
-        second = None
-        if breaks_ties(state.criterion_loss):
-            second = partial(_squared_row_losses, state, candidates)
-        return choose_among(candidates, losses, tolerances, n_runners_up, second, judge)
-
-    def least(self, state: FoldState) -> float:
-        """Return −inf: no bound is available before the losses are computed."""
-        return -math.inf
-
-    @staticmethod
-    def _squared(
-        state: FoldState, judge: Judge, candidates: NDArray[np.intp], n_runners_up: int
-    ) -> tuple[Float, Float]:
-        """Return mean losses, the smallest ones from the rows, and tolerances of ties."""
-        weight = state.total_test_weight * state.problem.n_targets
-        if state.steps is None:
-            by_target: Float = state.space.candidate_losses(candidates).sum(axis=0)  # (t × c)
-        else:
-            by_target = state.steps.report.losses[:, candidates]
-        np.maximum(by_target, 0.0, out=by_target)
-        losses = by_target.sum(axis=0) / weight
-        tolerances = tie_tolerances(by_target, state.target_energy) / weight
-        rounding = LOSS_ROUNDING * state.initial_loss
-        count = min(n_runners_up, len(losses) - 1)
-        if rounding > TRUSTED_LOSS * float(np.partition(losses, count)[count]):
-            # Where losses have become so small that rounding is more than a tie, rows decide.
-            limits = judge.limits(candidates, losses, tolerances + rounding, count + 1)
-            if isinstance(limits, np.ndarray):
-                limits = limits[candidates]
-            (near,) = (losses <= limits + 2.0 * rounding).nonzero()
-            losses[near] = row_losses(state, candidates[near])
-        return losses, tolerances
+def squared_losses(
+    state: FoldState, candidates: NDArray[np.intp], judge: Judge, count: int
+) -> tuple[Float, Float]:
+    """Return mean losses, those of the best `count` from the rows, and tolerances of ties."""
+    if state.steps is None:
+        by_target: Float = state.features.candidate_losses(candidates).sum(axis=0)  # (t × c)
+    else:
+        by_target = state.steps.report.losses[:, candidates]
+    np.maximum(by_target, 0.0, out=by_target)
+    losses, tolerances = state.means(by_target)
+    rounding = LOSS_ROUNDING * state.initial_loss
+    if rounding > TRUSTED_LOSS * float(np.partition(losses, count - 1)[count - 1]):
+        # Where losses have become so small that rounding is more than a tie, rows decide.
+        near = may_be_best(judge, candidates, losses, tolerances, count, rounding)
+        losses[near] = row_losses(state, candidates[near])
+    return losses, tolerances
 
 
 def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     """Return held-out losses of candidates, (c), in one pass over the held-out rows."""
-    state.exact_evaluations += len(candidates)
+    state.samples.exact_evaluations += len(candidates)
     if state.steps is not None:
         state.steps.settle()
-    models = state.space.candidates(candidates)
+    models = state.features.candidates(candidates)
     if 2 * len(models.indices) > state.problem.n_features:  # single columns are not counted
-        state.rows.passes += 1
+        state.samples.passes += 1
     loss = state.criterion_loss
     if state.problem.X.location.on_device:
-        squares = state.rows.total(ask(squared_losses, models)).values
+        squares = state.samples.total(ask(squares_on_device, models)).values
         means: Float = squares.sum(axis=0) / state.total_test_weight
         return means
     if loss.is_additive:
-        sums = state.rows.total(ask(fold_candidate_losses, loss, state.factors, models)).values
+        sums = state.samples.total(ask(fold_candidate_losses, loss, state.factors, models)).values
         values: Float = state.shares @ sums
         return values
     state.problem.X.fetch(models.indices.tolist())
-    (block,) = state.rows.blocks
+    (block,) = state.samples.blocks
     total = np.zeros(len(candidates))
     for number, split in enumerate(block.splits):
         total += state.shares[number] * _as_a_whole(state, block, split, models, number)
     return total
 
 
-def _squared_row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
+def squared_row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     """Return squared losses of candidates, (c), to break ties of the criterion's loss."""
-    if state.steps is not None:
-        state.steps.settle()
-    state.rows.passes += 1
-    squared, models = make_loss("squared"), state.space.candidates(candidates)
-    factors = stratum_factors(state.rows.total(ask(fold_stratum_weights, squared)).values)
-    values: Float = (
-        state.shares @ state.rows.total(ask(fold_candidate_losses, squared, factors, models)).values
-    )
+    state.samples.passes += 1
+    squared, models = make_loss("squared"), state.features.candidates(candidates)
+    factors = stratum_factors(state.samples.total(ask(fold_stratum_weights, squared)).values)
+    sums = state.samples.total(ask(fold_candidate_losses, squared, factors, models)).values
+    values: Float = state.shares @ sums
     return values
 
 

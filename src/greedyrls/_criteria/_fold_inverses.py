@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,66 +181,76 @@ class FoldInverses:
             totals[:, numbers] = squares[:, batch.rows].sum(axis=2)
         return totals
 
-    def _tiles(self, n_columns: int) -> Iterator[tuple[Any, slice, slice]]:
-        """Yield tiles of all folds and columns: a batch, a slice of its folds, one of columns."""
+    def _products(self, tile: Tile, n_columns: int) -> Iterator[tuple[Rows, slice, Float, Float]]:
+        """Yield rows of folds (K × s), columns, U = M_q Z (K × s × c) and z'M_q z (K × c)."""
         for batch in self._batches:
             count, size = batch.rows.shape
             width = min(n_columns, max(_LEAST_COLUMNS, HALF_TILE_ELEMENTS // size))
             height = max(1, HALF_TILE_ELEMENTS // (size * width))
             for top in range(0, count, height):
                 folds = slice(top, min(count, top + height))
+                rows = batch.rows[folds]
                 for first in range(0, n_columns, width):
-                    yield batch, folds, slice(first, min(n_columns, first + width))
+                    columns = slice(first, min(n_columns, first + width))
+                    is_whole = columns.stop - first == n_columns
+                    taken = None if is_whole else np.arange(first, columns.stop)
+                    Z = tile(rows.ravel(), taken).reshape(*rows.shape, -1)
+                    U = batch.times(Z, folds)
+                    yield rows, columns, U, np.einsum("ksc,ksc->kc", Z, U)
 
     def most_inside(self, tile: Tile, n_columns: int) -> Float:
         """Return the largest z'M_q z of any fold for all columns, (n)."""
         most = np.zeros(n_columns)
-        for batch, folds, columns in self._tiles(n_columns):
-            rows = batch.rows[folds]
-            count, size = rows.shape
-            is_whole = columns.stop - columns.start == n_columns
-            Z = tile(rows.ravel(), None if is_whole else np.arange(columns.start, columns.stop))
-            Z = Z.reshape(count, size, -1)
-            inside = np.einsum("ksc,ksc->kc", Z, batch.times(Z, folds)).max(axis=0)
-            most[columns] = np.maximum(most[columns], inside)
+        for _, columns, _, inside in self._products(tile, n_columns):
+            most[columns] = np.maximum(most[columns], inside.max(axis=0))
         return most
 
-    def losses(
-        self, tile: Tile, R: Float, E: Float, delta: Float, tau: Float, is_careful: bool = False
-    ) -> Float:
+    def squares(self, tile: Tile, R: Float, E: Float, delta: Float, tau: Float) -> Float:
         """Return held-out sums of squares with each candidate added, (t × c).
 
         R and E (t × m) are the residuals and the held-out errors of the current model; delta (c)
-        and tau (t × c) are those of the candidates. If `is_careful`, errors are computed and
-        squared instead of updating sums, so that losses far below the current one keep their
-        digits. The result is NaN for a candidate of which too little is left outside a fold.
+        and tau (t × c) are those of the candidates. The result is NaN for a candidate of which too
+        little is left outside a fold.
         """
         total = np.zeros((len(R), len(delta)))
-        for batch, folds, columns in self._tiles(len(delta)):
-            rows = batch.rows[folds]
-            count, size = rows.shape
-            is_whole = columns.stop - columns.start == len(delta)
-            Z = tile(rows.ravel(), None if is_whole else np.arange(columns.start, columns.stop))
-            Z = Z.reshape(count, size, -1)
-            U = batch.times(Z, folds)
-            left = delta[columns] - np.einsum("ksc,ksc->kc", Z, U)
-            left[~(left > _NOTHING_LEFT * delta[columns])] = np.nan
-            norms = None if is_careful else np.einsum("ksc,ksc->kc", U, U)
+        for rows, columns, U, inside in self._products(tile, len(delta)):
+            left = _left(delta[columns], inside)
+            norms = np.einsum("ksc,ksc->kc", U, U)
             for target in range(len(R)):
                 pair = np.stack([R[target, rows], E[target, rows]], axis=1)  # (K × 2 × s)
                 products = pair @ U
                 step = (products[:, 0] - tau[target, columns]) / left
-                if norms is None:
-                    errors = E[target, rows][:, :, None] + step[:, None, :] * U
-                    total[target, columns] += np.einsum("ksc,ksc->c", errors, errors)
-                else:
-                    change = step * norms
-                    change += 2.0 * products[:, 1]
-                    change *= step
-                    total[target, columns] += change.sum(axis=0)
-        if not is_careful:
-            total += np.square(E).sum(axis=1)[:, None]
+                change = step * norms
+                change += 2.0 * products[:, 1]
+                change *= step
+                total[target, columns] += change.sum(axis=0)
+        total += np.square(E).sum(axis=1)[:, None]
         return total
+
+    def errors(
+        self, tile: Tile, R: Float, E: Float, delta: Float, tau: Float
+    ) -> Iterator[tuple[Rows, slice, Float]]:
+        """Yield held-out errors (t × rows × c) with each candidate added, with rows and columns.
+
+        Squares of these have digits far below the current loss, where `squares` has none. With the
+        signs of δ and ρ = τ/δ reversed, candidates are chosen features that are removed.
+        """
+        for rows, columns, U, inside in self._products(tile, len(delta)):
+            left = _left(delta[columns], inside)
+            errors = np.empty((len(R), *U.shape))
+            for target in range(len(R)):
+                step = (R[target, rows][:, None] @ U)[:, 0] - tau[target, columns]
+                step /= left
+                np.multiply(step[:, None, :], U, out=errors[target])
+                errors[target] += E[target, rows][:, :, None]
+            yield rows.ravel(), columns, errors.reshape(len(R), rows.size, -1)
+
+
+def _left(delta: Float, inside: Float) -> Float:
+    """Return what is left of pivots (c) outside each fold, (K × c); NaN where it is too little."""
+    left: Float = delta - inside
+    left[~(left / delta > _NOTHING_LEFT)] = np.nan
+    return left
 
 
 def _limit() -> NumericalLimit:

@@ -2,41 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from .._base import REFINED_PIVOT, Float, ask, to_host
 from .._features import FoldSpace
-from .._rows import FoldRows, refined_sums, training_products
-
-
-def orthogonal_factors(
-    space: FoldSpace, rows: FoldRows, order: list[int], on_train: Float
-) -> Float:
-    """Return L⁻¹ of A on features in each split, like `SetMoves._orthogonal`."""
-    gram = on_train[:, :, order]
-    A = 0.5 * (gram + gram.transpose(0, 2, 1)) + space.penalty.square(len(order))
-    factor = np.linalg.cholesky(A)
-    inverse: Float = np.tril(np.linalg.inv(factor))
-    pivots = np.square(np.diagonal(factor, axis1=1, axis2=2))
-    lost = (pivots < REFINED_PIVOT * np.diagonal(A, axis1=1, axis2=2)).any(axis=1)
-    for split in np.flatnonzero(lost).tolist():
-        first = inverse[split]
-        means = space.means[split, order]
-        correction = rows.total(
-            partial(
-                training_products,
-                split=split,
-                features=tuple(order),
-                means=means,
-                inverse=first,
-            )
-        ).values
-        correction += first @ space.penalty.square(len(order)) @ first.T
-        correction = np.linalg.cholesky(correction)
-        inverse[split] = np.tril(np.linalg.inv(correction)) @ first
-    return inverse
+from .._rows import FoldRows, refined_sums
 
 
 def careful_coefficients(space: FoldSpace, rows: FoldRows, index: int) -> Float:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import PREDICTION_ELEMENTS, Float
-from .._problem import Loss, Problem
+from .._problem import Loss
 from .._rows import CandidateLosses, Directions, any_losses, directions, group_predictions
+from ._curves import whole_predictions
 from ._group_bounds import roots_of
 
 if TYPE_CHECKING:
@@ -56,27 +57,17 @@ def _sums(state: LossState, groups: NDArray[np.intp], loss: Loss, factors: Float
     return values if factors is not None else values / state.problem.n_samples
 
 
-def rows_that_count(problem: Problem) -> tuple[Float, Float | None, NDArray[np.intp]]:
-    """Return targets, weights and numbers of the rows of positive weight."""
-    Y, weights = problem.Y, problem.weights
-    if weights is None:
-        return Y, None, np.arange(len(Y))
-    (used,) = weights.nonzero()
-    return Y[used], weights[used], used
-
-
 def _values(state: LossState, groups: NDArray[np.intp], loss: Loss) -> Float:
     """Return a loss of all rows together, a few groups at a time."""
     layout = state.layout
     state.problem.X.fetch(layout.columns(groups).tolist())
-    Y, weights, used = rows_that_count(state.problem)
     widest = int(layout.widths(groups).max())
     elements = (len(state.features.tau) + widest) * state.problem.n_samples
     count = max(1, PREDICTION_ELEMENTS // elements)
     values = np.empty(len(groups))
     for first in range(0, len(groups), count):
         parts, betas, positions = _directions(state, groups[first : first + count])
-        answers = state.samples.each(partial(group_predictions, groups=parts, betas=betas))
-        predictions = np.concatenate(answers, axis=2)
-        values[first + positions] = loss.values(Y, predictions[:, :, used], weights)
+        question = partial(group_predictions, groups=parts, betas=betas)
+        whole = whole_predictions(state.samples, state.problem, question)
+        values[first + positions] = loss.values(*whole)
     return values

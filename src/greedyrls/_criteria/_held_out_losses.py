@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float, namespace_of, to_host
-from .._features import Chosen, held_out_errors, pivots
+from .._features import Chosen, errors_by_target, held_out_errors, pivots
 from .._problem import Components, Loss
 from ._curves import LossMoments, add_moments, no_moments
 
@@ -85,12 +85,17 @@ def held_out_components(
 
     Only columns (rows × p) and Y may be on a device.
     """
-    errors, has_model = _with_guess(chosen, penalties, guess, columns, Y)
-    (Y,) = to_host(Y)
     if loss.is_additive:
-        losses = _losses_of_errors(loss, Y, errors)
+        if loss.name == "squared" and isinstance(columns, np.ndarray):
+            losses = _squared_losses(chosen, penalties, guess, columns, Y)
+        else:
+            errors, _ = _with_guess(chosen, penalties, guess, columns, Y)
+            losses = _losses_of_errors(loss, to_host(Y)[0], errors)
+        (Y,) = to_host(Y)
         components = Components(losses, loss.sample_weights(Y, weights), loss.strata(Y))
         return HeldOutLosses(_means(losses, components.strata, weights), components)
+    errors, has_model = _with_guess(chosen, penalties, guess, columns, Y)
+    (Y,) = to_host(Y)
     predictions = np.subtract(Y.T[:, None, :], errors, out=errors)[:, has_model]
     values = np.full(len(has_model), np.nan)
     values[has_model] = loss.values(Y, predictions, weights)
@@ -126,6 +131,26 @@ def _with_guess(
     (Y,) = to_host(Y)
     errors = np.concatenate([(Y - guess).T[:, None, :], errors], axis=1)
     return errors, np.concatenate([[True], has_model])
+
+
+def _squared_losses(
+    chosen: Chosen, penalties: Float, guess: Float, columns: Float, Y: Float
+) -> Float:
+    """Return the squared losses of each row, (1 + k × rows), one target after the other.
+
+    Errors of all targets at once would not stay in the cache.
+    """
+    losses = np.full((1 + chosen.n_models, len(Y)), np.nan)
+    losses[0] = np.square(Y - guess).mean(axis=1)
+    for penalty in np.unique(penalties):
+        models = pivots(chosen, float(penalty))
+        if models is not None:
+            squares = np.zeros((chosen.n_models, len(Y)))
+            for errors in errors_by_target(chosen, models, columns, Y):
+                squares += np.square(errors, out=errors)
+            of_it = np.flatnonzero(penalties == penalty)
+            losses[1 + of_it] = squares[of_it] / Y.shape[1]
+    return losses
 
 
 def _means(losses: Float, strata: NDArray[np.intp], weights: Float | None) -> Float:

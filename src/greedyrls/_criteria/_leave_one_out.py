@@ -29,8 +29,7 @@ from ._choice import (
 )
 from ._group_bounds import group_bounds, group_openness, score_groups
 from ._samples import Scores
-from ._set_moves import MARGIN
-from ._state import SelectionState, pivot_of
+from ._state import MARGIN, SelectionState, pivot_of
 
 Strategy = Literal["auto", "bounded", "exhaustive"]
 

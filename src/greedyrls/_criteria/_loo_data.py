@@ -17,12 +17,13 @@ from .._base import (
     Handle,
     ThreadExecutor,
     namespace_of,
+    put,
     true_indices,
 )
-from .._features import GramColumns
-from .._problem import Problem, layout_of, report_non_finite
+from .._problem import Problem, report_non_finite
 from .._rows import RowBlock, SampleStatistics, entry_counts, pair_products
 from ._samples import SampleSpace
+from ._search_state import SearchData
 
 # A feature is rare, and has separate bounds, if it is not 0 in at most this share of the rows.
 _RARE_SHARE = 1 / 16
@@ -39,8 +40,10 @@ def total_of(values: Float) -> float:
     return float(values[0] if len(values) == 1 else values.sum())
 
 
-class LooData:
+class LooData(SearchData):
     """The sums, columns and Gram columns that searches on the same rows share for any penalty."""
+
+    samples: SampleSpace
 
     def __init__(
         self,
@@ -49,7 +52,7 @@ class LooData:
         is_shared: bool = False,
         n_jobs: int = 1,
     ) -> None:
-        self.problem = problem
+        super().__init__(problem)
         self.is_shared = is_shared  # several searches use them
         self.compiled: dict[str, Any] = {}  # what compiled searches share, by loss
         if problem.X.has_own_threads:
@@ -79,19 +82,13 @@ class LooData:
         waiting = problem.n_samples // 4
         if problem.X.is_sparse:
             waiting = max(_WAITING, problem.X.nbytes // (32 * problem.n_features))
-        if problem.X.memory is not None:
-            waiting = problem.X.memory.gram_columns
-        on_device = problem.X.location.on_device
-        self.gram = GramColumns(self.samples.products, waiting, is_shared, on_device)
-        if problem.X.memory is not None:
-            self.gram.widen(lambda: problem.X.share_of_waiting)
+        self.gram = self._prefetched(self.samples.products, waiting, is_shared)
         # Features that are 0 nearly everywhere have separate bounds.
         self.is_rare: NDArray[np.bool_] | None = None
         if problem.X.is_sparse:
             counts = self.samples.total(entry_counts).values
             self.is_rare = counts <= _RARE_SHARE * problem.n_samples
         self.constant = true_indices(self.start.diagonal == 0.0)
-        self.layout = layout_of(problem)
         self.pairs = np.zeros(0)
         if self.layout.n_pairs:
             self.samples.passes += 1
@@ -103,10 +100,11 @@ class LooData:
             self.statistics = self.samples.statistics()
         _check_start(problem, self.statistics)
 
-    @property
-    def passes(self) -> int:
-        """The number of passes over the data so far."""
-        return self.samples.passes
+    def centred(self, index: int, values: Float) -> Float:
+        """Return the Gram column of a feature; overwrites the sums that were fetched."""
+        if len(self.constant):
+            put(values, self.constant, 0.0)  # they have no products, only rounding
+        return values
 
     def loss_and_error(self, statistics: SampleStatistics) -> tuple[float, float]:
         """Return the leave-one-out loss, a weighted mean, and its standard error."""

@@ -7,7 +7,6 @@ O(m·n·|S|), and never keeps more of them than a tile.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import LOSS_ROUNDING, PREDICTION_ELEMENTS, TIE, Float, ask
+from .._base import PREDICTION_ELEMENTS, Float, ask
 from .._features import Pivot, Ranking
-from .._problem import Loss, breaks_ties, make_loss, stratum_factors
+from .._problem import Loss, make_loss, stratum_factors
 from .._rows import (
     CandidateLosses,
     ColumnShapes,
@@ -33,12 +32,12 @@ from .._rows import (
     removal_predictions,
     stratum_weights,
 )
-from ._choice import Choice, Judge, check_candidates, choose_among
-from ._curves import LossMoments, model_moments
-from ._group_loss import group_losses, rows_that_count
+from ._choice import Judge
+from ._curves import LossMoments, model_moments, whole_predictions
+from ._group_loss import group_losses
 from ._loo_data import LooData
 from ._samples import SampleSpace
-from ._set_moves import Held
+from ._search_state import Held
 from ._state import SelectionState, pivot_of
 
 # Bytes that the kept z of all candidates may take, where X is smaller.
@@ -56,13 +55,12 @@ class LossState(SelectionState):
     """The state of a leave-one-out search whose loss is not the squared one."""
 
     def __init__(self, data: LooData, alpha: float, loss: Loss, capacity: int) -> None:
-        super().__init__(data, alpha, capacity)
-        self.criterion_loss = loss
+        super().__init__(data, alpha, capacity, loss)
         # Shares of the rows are weights times these; None if each is 1/m, so that sums are counts.
         self.factors: Float | None = None
         if loss.is_additive and (data.problem.is_weighted or loss.name == "balanced_zero_one"):
             self.factors = _factors(self.samples, loss)
-        self._remembered: tuple[int, float, float] | None = None
+        self._remembered: tuple[float, float] | None = None
         self._shapes: list[ColumnShapes] = []
         self.looked = 0  # pairs of row and candidate that the last step computed
         # z of all candidates, block by block, if they are worth their memory.
@@ -70,22 +68,26 @@ class LossState(SelectionState):
         self._kept_steps = 0  # steps since all z were recomputed
         self.initial_loss = abs(self.loss)
 
+    def _measure(self) -> None:
+        super()._measure()
+        self._remembered = None
+
     def _loss_and_error(self) -> tuple[float, float]:
-        if self._remembered is None or self._remembered[0] != self.size:
+        if self._remembered is None:
             loss = self.criterion_loss
             covariance: Float | None
             if loss.is_additive:
                 moments: LossMoments = self.samples.total(partial(model_moments, loss=loss))
                 value, covariance = float(moments.values()[0]), moments.covariance()
             else:
-                Y, weights, used = rows_that_count(self.problem)
-                parts = self.samples.each(loo_predictions)
-                predictions = np.concatenate(parts, axis=1)[:, None, used]
-                value = float(loss.values(Y, predictions, weights)[0])
-                covariance = loss.covariance(Y, predictions, weights)
+                Y, predictions, weights = whole_predictions(
+                    self.samples, self.problem, loo_predictions
+                )
+                value = float(loss.values(Y, predictions[:, None], weights)[0])
+                covariance = loss.covariance(Y, predictions[:, None], weights)
             error = math.nan if covariance is None else math.sqrt(max(0.0, covariance[0, 0]))
-            self._remembered = (self.size, value, error)
-        return self._remembered[1:]
+            self._remembered = value, error
+        return self._remembered
 
     @property
     def loss(self) -> float:
@@ -103,7 +105,7 @@ class LossState(SelectionState):
         moved = replace(block, r=r, d=d)
         moments = model_moments(moved, self.criterion_loss)
         error = math.sqrt(max(0.0, float(moments.covariance()[0, 0])))
-        self._remembered = (self.size, float(moments.values()[0]), error)
+        self._remembered = float(moments.values()[0]), error
 
     def mean_loss(self, total: float) -> float:
         """Return the loss unchanged: choices have means already."""
@@ -127,18 +129,22 @@ class LossState(SelectionState):
         reach[self.barred > 0.0] = 0.0
         return reach
 
-    def losses(self) -> Float:
-        """Return exact losses of all candidates, (n); undefined for other features."""
-        candidates = self.candidates
+    def candidate_losses(
+        self, candidates: NDArray[np.intp], judge: Judge, count: int
+    ) -> tuple[Float, Float]:
+        """Return mean losses with each candidate added, and tolerances of ties."""
+        losses = self._losses(candidates)
+        return losses, self.tolerances(losses)
+
+    def _losses(self, candidates: NDArray[np.intp]) -> Float:
+        """Return exact losses of candidates, (c)."""
         self.samples.passes += 1
         self.samples.exact_evaluations += len(candidates)
         if not self.layout.is_single:
-            values = np.full(self.problem.n_features, np.nan)
-            values[candidates] = group_losses(self, candidates, self.criterion_loss, self.factors)
-            return values
+            return group_losses(self, candidates, self.criterion_loss, self.factors)
         rho = self.features.tau / self.features.delta
         if self.criterion_loss.is_additive:
-            return self._sums(rho)
+            return self._sums(rho)[candidates]
         return _values(self, candidates, rho)
 
     def _sums(self, rho: Float) -> Float:
@@ -237,19 +243,9 @@ class LossState(SelectionState):
             for kept in self._kept:
                 kept.follow(index, slopes)
 
-    def tie(self, loss: float) -> float:
-        """Return the difference up to which another loss ties with this one."""
-        return TIE * abs(loss) + LOSS_ROUNDING * self.initial_loss
-
-    def move_to(self, features: Sequence[int], held: Held | None = None) -> None:
-        """Move to any set of features."""
-        super().move_to(features, held)
-        self._remembered = None
+    def _place(self, order: list[int], columns: Float, inverse: Float, held: Held | None) -> None:
+        super()._place(order, columns, inverse, held)
         self._kept, self._kept_steps = [], 0
-
-    def removal_bounds(self) -> Float:
-        """Nothing is known without a look at the rows."""
-        return np.full(len(self.layout.entries(self.selected)), -np.inf)
 
     def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
         """Exact losses without some of the chosen features, and the tolerances of ties."""
@@ -260,10 +256,9 @@ class LossState(SelectionState):
             values = self.samples.total(question).values
             losses = values if self.factors is not None else values / self.problem.n_samples
         else:
-            Y, weights, used = rows_that_count(self.problem)
-            parts = self.samples.each(partial(removal_predictions, removals=removals))
-            losses = loss.values(Y, np.concatenate(parts, axis=2)[:, :, used], weights)
-        return losses, TIE * np.abs(losses) + LOSS_ROUNDING * self.initial_loss
+            each = partial(removal_predictions, removals=removals)
+            losses = loss.values(*whole_predictions(self.samples, self.problem, each))
+        return losses, self.tolerances(losses)
 
 
 def _row_losses(
@@ -286,44 +281,20 @@ def _row_losses(
 
 
 def _values(state: LossState, candidates: NDArray[np.intp], rho: Float) -> Float:
-    """Return a loss that needs all rows together, (n), a chunk of candidates at a time."""
-    features = state.features
-    values = np.full(state.problem.n_features, np.nan)
-    state.problem.X.fetch(candidates.tolist())
-    Y, weights, used = rows_that_count(state.problem)
-    width = max(1, PREDICTION_ELEMENTS // (len(rho) * state.problem.n_samples))
+    """Return a loss that needs all rows together, (c), a chunk of candidates at a time."""
+    features, problem = state.features, state.problem
+    problem.X.fetch(candidates.tolist())
+    width = max(1, PREDICTION_ELEMENTS // (len(rho) * problem.n_samples))
+    parts = []
     for first in range(0, len(candidates), width):
         chunk = candidates[first : first + width]
         beta, delta = features.coefficients(chunk).beta, features.delta[chunk]
         question = ask(candidate_predictions, chunk, beta, delta, rho[:, chunk])
-        parts = state.samples.each(question)
-        predictions = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
-        values[chunk] = state.criterion_loss.values(Y, predictions[:, :, used], weights)
-    return values
+        whole = whole_predictions(state.samples, problem, question)
+        parts.append(state.criterion_loss.values(*whole))
+    return np.concatenate(parts)
 
 
 def _factors(samples: SampleSpace, loss: Loss) -> Float:
     """Return factors by which weights are multiplied to give shares of rows in a loss."""
     return stratum_factors(samples.total(ask(stratum_weights, loss)).values)
-
-
-class LeaveOneOutLoss:
-    """The criterion that minimises the exact leave-one-out loss, scoring every candidate."""
-
-    def choose(
-        self, state: LossState, n_runners_up: int, remaining: int, by_cost: bool = True
-    ) -> Choice:
-        """The best candidate with its runners-up."""
-        check_candidates(state.is_spanned)
-        candidates: NDArray[np.intp] = state.candidates
-        losses = state.losses()[candidates]
-        tolerances = TIE * np.abs(losses) + LOSS_ROUNDING * state.initial_loss
-        second = None
-        if breaks_ties(state.criterion_loss):
-            second = partial(state.squared_losses, candidates)
-        judge = Judge(state.layout.costs if by_cost else None, state.loss)
-        return choose_among(candidates, losses, tolerances, n_runners_up, second, judge)
-
-    def least(self, state: LossState) -> float:
-        """Return −inf: no bound is available before the losses are computed."""
-        return -math.inf

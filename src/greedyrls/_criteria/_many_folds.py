@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float, ask
-from .._features import Pivot, Ranking
-from .._problem import Folds, Problem
-from .._rows import RowBlock, candidate_residuals, leftover_tile
-from ._choice import Choice, choose_among, tie_tolerances
-from ._fold_inverses import FoldInverses, Rows
+from .._features import Pivot
+from .._problem import Folds, Loss, Problem
+from .._rows import RowBlock, candidate_residuals, leftover_tile, removed_columns, tiles
+from ._choice import Judge, finite_losses
+from ._every_candidate import may_be_best
+from ._fold_inverses import FoldInverses, Rows, Tile
 from ._loo_data import LooData
+from ._search_state import FoldMeans, Held
 from ._state import SelectionState
 
 # Rounding of sums relative to those of the empty model. Candidates that may be as good as the best
@@ -37,6 +39,20 @@ _LEAST_OUTSIDE = 1e-5
 _FEW = 0.25
 
 
+class FoldOrder:
+    """The rows that are in folds, one fold after the other."""
+
+    def __init__(self, tests: list[Rows]) -> None:
+        self.rows: Rows = np.concatenate(tests)
+        sizes = [len(test) for test in tests]
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    @property
+    def parts(self) -> list[slice]:
+        """The rows of each fold."""
+        return [slice(*ends) for ends in zip(self.starts[:-1], self.starts[1:], strict=True)]
+
+
 class ManyFoldData(LooData):
     """The sums and inverses that searches on the same rows and folds share.
 
@@ -47,7 +63,8 @@ class ManyFoldData(LooData):
         super().__init__(problem, is_shared=is_shared)
         self.folds = folds
         counted = problem.has_weight
-        self.inverses = FoldInverses([split.test[counted[split.test]] for split in folds.splits])
+        self.tests = [split.test[counted[split.test]] for split in folds.splits]
+        self.inverses = FoldInverses(self.tests)
         weights = problem.weights
         weights = np.ones(problem.n_samples) if weights is None else weights
         if problem.fit_intercept:
@@ -55,6 +72,17 @@ class ManyFoldData(LooData):
             self.inverses.add(np.sqrt(weights), float(weights.sum()))
         self.fold_weights = self.inverses.sums(weights[None])[0]  # (K)
         self.by_models: Any = None  # created on demand
+
+    @cached_property
+    def order(self) -> FoldOrder:
+        """The rows of all folds, for compiled code."""
+        return FoldOrder(self.tests)
+
+    @cached_property
+    def start_errors(self) -> Float:
+        """The held-out errors of the model without features, (t × rows) in that order."""
+        (block,) = self.samples.blocks
+        return np.ascontiguousarray(self.inverses.times(block.r)[:, self.order.rows])
 
     @cached_property
     def _most_inside(self) -> Float:
@@ -76,6 +104,15 @@ class ManyFoldData(LooData):
         is_inside[list(self.problem.excluded)] = False
         return bool(is_inside.any())
 
+    def row_shares(self, loss: Loss) -> Float:
+        """Return the share of each row in a loss that is a mean over the rows of a fold, (m)."""
+        (block,) = self.samples.blocks
+        weights, shares = block.filled_weights(), np.zeros(block.n_rows)
+        for split, share in zip(self.folds.splits, self.fold_shares, strict=True):
+            rows = split.test[weights[split.test] > 0.0]
+            shares[rows] = share * loss.sample_weights(block.y[:, rows].T, weights[rows])
+        return shares
+
     @property
     def fold_shares(self) -> Float:
         """The weight of each fold in the loss, (K)."""
@@ -83,17 +120,23 @@ class ManyFoldData(LooData):
         return shares
 
 
-class ManyFoldState(SelectionState):
-    """The state of a search by many folds, with squared loss."""
+class ManyFoldState(FoldMeans, SelectionState):
+    """The state of a search by many folds."""
 
     data: ManyFoldData
+    fold_losses: Float
+    _largest_d = 1.0
 
-    def __init__(self, data: ManyFoldData, alpha: float, capacity: int) -> None:
-        super().__init__(data, alpha, capacity)
+    def __init__(self, data: ManyFoldData, alpha: float, loss: Loss, capacity: int) -> None:
+        super().__init__(data, alpha, capacity, loss)
+        self.shares = data.fold_shares
         self.features.spread = None
         self.inverses = data.inverses.copy()
+        self._is_squared = loss.name == "squared"
+        self._row_shares = None if self._is_squared else data.row_shares(loss)
         self._measure_folds()
-        self.target_energy = self._sums.sum(axis=1)  # (t)
+        self.target_energy = np.square(self.errors).sum(axis=1)  # (t)
+        self.initial_loss = abs(self.loss)
 
     @property
     def block(self) -> RowBlock:
@@ -102,36 +145,30 @@ class ManyFoldState(SelectionState):
         return block
 
     def _measure_folds(self) -> None:
-        """Set the errors (t × m), scaled by √w, and their sums of squares over folds (t × K)."""
-        self.errors = self.inverses.times(self.block.r)
-        self._sums = self.inverses.sums(np.square(self.errors))
-
-    @property
-    def fold_losses(self) -> Float:
-        """The loss on each fold, (K)."""
-        losses: Float = self._sums.mean(axis=0) / self.data.fold_weights
-        return losses
-
-    @property
-    def loss(self) -> float:
-        """Held-out loss of the current model: a mean over folds, by their weight."""
-        return self.mean_loss(float(self._sums.sum()))
-
-    @property
-    def standard_error(self) -> float:
-        """Standard error of the loss as a mean over folds."""
-        shares = self.data.fold_shares
-        squares = float(np.square(shares * (self.fold_losses - self.loss)).sum())
-        return math.sqrt(squares * len(shares) / (len(shares) - 1))
+        """Set the errors (t × m), scaled by √w, and the loss on each fold."""
+        block = self.block
+        self.errors = self.inverses.times(block.r)
+        if self._row_shares is None:
+            squares = self.inverses.sums(np.square(self.errors))
+            self.fold_losses = squares.mean(axis=0) / self.data.fold_weights
+        else:
+            P = block.y - self.errors / block.positive_root()
+            losses = self.criterion_loss.sample_losses(block.y.T, P[:, None]) * self._row_shares
+            self.fold_losses = self.inverses.sums(losses)[0] / self.shares
 
     def _move(self, index: int, beta: Float, pivot: Pivot, along: Float | None) -> None:
         z = np.concatenate(self.samples.pieces(index, beta[:, None]))
         self.inverses.add(z, pivot.delta)
         super()._move(index, beta, pivot, along)
 
-    def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
-        """Add a feature to the models of all folds."""
-        super().add(index, pivot, ranking, remaining)
+    def _place(self, order: list[int], columns: Float, inverse: Float, held: Held | None) -> None:
+        super()._place(order, columns, inverse, held)
+        self.inverses = self.data.inverses.copy()
+        for q in self._pivots(np.arange(self.block.n_rows)).T[: len(order)]:
+            self.inverses.add(q, 1.0)
+
+    def _measure(self) -> None:
+        super()._measure()
         if self.inverses.renew(self._pivots):
             self.rebuilds += 1
         self._measure_folds()
@@ -148,73 +185,102 @@ class ManyFoldState(SelectionState):
             pivots.append(root[None])
         return np.concatenate(pivots).T
 
-    def sums(self, candidates: NDArray[np.intp]) -> Float:
-        """Return held-out sums of squares with each candidate added, (t × c), in a pass over X."""
-        self.samples.passes += 1
-        self.samples.exact_evaluations += len(candidates)
+    def _tiles_of(self, candidates: NDArray[np.intp]) -> tuple[Tile, Float, Float]:
+        """Return a function that computes z of candidates, and their δ (c) and τ (t × c)."""
         features, block, n = self.features, self.block, self.problem.n_features
-        is_whole = len(candidates) > (1.0 - _FEW) * n
-        order = np.arange(n) if is_whole else candidates
-        beta = features.coefficients(order).beta
+        is_whole = len(candidates) == n
+        beta = features.coefficients(candidates).beta
 
         def tile(rows: Rows, columns: Rows | None) -> Float:
             if columns is None:
-                return leftover_tile(block, rows, None if is_whole else order, beta)
-            return leftover_tile(block, rows, order[columns], beta[:, columns])
+                return leftover_tile(block, rows, None if is_whole else candidates, beta)
+            return leftover_tile(block, rows, candidates[columns], beta[:, columns])
 
-        sums = self.inverses.losses(
-            tile, block.r, self.errors, features.delta[order], features.tau[:, order]
-        )
-        return sums[:, candidates] if is_whole else sums
+        return tile, features.delta[candidates], features.tau[:, candidates]
 
-    def measured_sums(self, candidates: NDArray[np.intp]) -> Float:
-        """Return the same sums from δ and τ measured on the rows, computed from errors, (t × c)."""
-        parts = []
+    def candidate_losses(
+        self, candidates: NDArray[np.intp], judge: Judge, count: int
+    ) -> tuple[Float, Float]:
+        """Return mean losses with each candidate added, and tolerances of ties: a pass over X."""
+        self.samples.passes += 1
+        self.samples.exact_evaluations += len(candidates)
+        # Columns that are no candidates are computed as well if they are few.
+        n = self.problem.n_features
+        is_whole = len(candidates) > (1.0 - _FEW) * n
+        arguments = self._tiles_of(np.arange(n) if is_whole else candidates)
+        kept = candidates if is_whole else slice(None)
+        if not self._is_squared:
+            losses = self._mean_losses(*arguments)[kept]
+            return losses, self.tolerances(losses)
+        tile, *pivots = arguments
+        sums = self.inverses.squares(tile, self.block.r, self.errors, *pivots)[:, kept]
+        losses, tolerances = finite_losses(*self.means(sums))
+        # The recurrences have δ and τ to rounding of A_ii, and sums lose differences far below the
+        # previous loss: candidates that may be the best, or runners-up, are measured.
+        wide = tolerances + _NEAR * np.maximum(losses, 0.0)
+        rounding = _FOLD_ROUNDING * float(self.target_energy.sum()) / self.loss_weight
+        near = may_be_best(judge, candidates, losses, wide, count, rounding)
+        near |= self.features.untrusted()[candidates]
+        sums[:, near] = self._measured_squares(candidates[near])
+        return self.means(sums)
+
+    def _squares(self, tile: Tile, delta: Float, tau: Float) -> Float:
+        """Return held-out sums of squares with each candidate added, from its errors, (t × c)."""
+        total = np.zeros(tau.shape)
+        arguments = tile, self.block.r, self.errors, delta, tau
+        for _, columns, errors in self.inverses.errors(*arguments):
+            total[:, columns] += np.einsum("trc,trc->tc", errors, errors)
+        return total
+
+    def _measured_squares(self, candidates: NDArray[np.intp]) -> Float:
+        """Return the same with δ and τ measured on the rows."""
+        parts = [np.empty((self.problem.n_targets, 0))]
         for first in range(0, len(candidates), self.samples.group):
             chunk = candidates[first : first + self.samples.group]
             beta, penalty, shrinkage = self.features.coefficients(chunk)
             (Z,) = self.samples.each(ask(candidate_residuals, chunk, beta))
             self.samples.exact_evaluations += len(chunk)
-            delta = np.square(Z).sum(axis=1) + penalty
-            tau = self.block.r @ Z.T + shrinkage
 
             def tile(rows: Rows, columns: Rows | None, Z: Float = Z) -> Float:
                 return Z[:, rows].T if columns is None else Z[np.ix_(columns, rows)].T
 
-            parts.append(
-                self.inverses.losses(tile, self.block.r, self.errors, delta, tau, is_careful=True)
-            )
+            delta = np.square(Z).sum(axis=1) + penalty
+            parts.append(self._squares(tile, delta, self.block.r @ Z.T + shrinkage))
         return np.concatenate(parts, axis=1)
 
+    def _mean_losses(self, tile: Tile, delta: Float, tau: Float) -> Float:
+        """Return a loss that is a mean over the rows of a fold, with each candidate added, (c)."""
+        block, shares = self.block, self._row_shares
+        assert shares is not None
+        kind = self.criterion_loss.name.removeprefix("balanced_")
+        total, root = np.zeros(len(delta)), block.positive_root()
+        arguments = tile, block.r, self.errors, delta, tau
+        for rows, columns, errors in self.inverses.errors(*arguments):
+            is_lost = np.isnan(errors).any(axis=(0, 1))
+            errors /= root[rows, None]
+            sums = tiles.error_sums(kind, errors, block.y[:, rows], shares[rows])
+            sums[is_lost] = np.nan
+            total[columns] += sums
+        return total
 
-class ManyFoldLoss:
-    """The criterion that minimises the held-out loss over many folds, scoring every candidate."""
+    def squared_losses(self, candidates: NDArray[np.intp]) -> Float:
+        """Return squared losses of candidates, (c), to break ties of the criterion's loss."""
+        self.samples.passes += 1
+        return self.means(self._squares(*self._tiles_of(candidates)))[0]
 
-    def least(self, state: ManyFoldState) -> float:
-        """Return −inf: no bound is available before the losses are computed."""
-        return -math.inf
+    def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
+        """Exact losses without some of the chosen features, and the tolerances of ties."""
+        beta, delta, rho, _ = self._removals(positions)
+        block = self.block
 
-    def choose(
-        self, state: ManyFoldState, n_runners_up: int, remaining: int, by_cost: bool = True
-    ) -> Choice:
-        """The best candidate with its runners-up."""
-        candidates = state.candidates
-        sums = state.sums(candidates)
-        losses = sums.sum(axis=0)
-        finite = np.where(losses < np.inf, losses, np.inf)  # NaN: too little is left of it
-        count = min(n_runners_up, len(finite) - 1)
-        reached = max(0.0, float(np.partition(finite, count)[count]))
-        scale = float(state.target_energy.sum())
-        # The recurrences have δ and τ to rounding of A_ii, and sums lose differences far below the
-        # previous loss: candidates that may be the best, or runners-up, are measured.
-        near = finite <= reached * (1.0 + _NEAR) + _FOLD_ROUNDING * scale
-        near |= state.features.untrusted()[candidates]
-        (positions,) = near.nonzero()
-        sums[:, positions] = state.measured_sums(candidates[positions])
-        losses = sums.sum(axis=0)
-        with np.errstate(invalid="ignore"):
-            tolerances = tie_tolerances(np.maximum(sums, 0.0), state.target_energy)
-        return choose_among(candidates, losses, tolerances, n_runners_up)
+        def tile(rows: Rows, columns: Rows | None) -> Float:
+            return removed_columns(block, beta if columns is None else beta[:, columns], rows).T
+
+        arguments = tile, -delta, rho * delta
+        if self._is_squared:
+            return self.means(self._squares(*arguments))
+        losses = self._mean_losses(*arguments)
+        return losses, self.tolerances(losses)
 
 
 def suits_many_folds(problem: Problem, folds: Folds) -> bool:

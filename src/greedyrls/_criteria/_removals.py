@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._base import Float
 from .._problem import GroupLayout
-from ._choice import Choice, NumericalLimit, choose_among
+from ._choice import Choice, NumericalLimit, choose_among, finite_losses
 
 # Features scored in the first round; later rounds are four times as large.
 _FIRST_WIDTH = 4
@@ -33,8 +33,8 @@ class Shrinkable(Protocol):
         """The groups that they belong to."""
         ...
 
-    def removal_bounds(self) -> Float:
-        """Without each chosen feature, or group, the loss is at least this."""
+    def removal_bounds(self) -> Float | None:
+        """Without each chosen feature, or group, the loss is at least this; None if not known."""
         ...
 
     def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
@@ -57,28 +57,42 @@ def choose_removal(
     (free,) = (~np.isin(selected, list(protected))).nonzero()
     if not len(free):
         return None
-    bounds = state.removal_bounds()[free]
+    bounds = state.removal_bounds()
+    if bounds is None:
+        losses, tolerances = finite_losses(*state.removal_losses(free))
+    else:
+        wanted = min(n_runners_up + 1, len(free))
+        losses, tolerances = _smallest(state, free, bounds[free], wanted, below)
+    if below < np.inf and not losses.min() < below:
+        return None
+    if losses.min() == np.inf:
+        raise NumericalLimit("no removal gives a finite loss")
+    if (
+        n_runners_up and below < np.inf and bounds is not None
+    ):  # runners-up above `below` count as well
+        return choose_removal(state, protected, n_runners_up)
+    choice = choose_among(-selected[free], losses, tolerances, n_runners_up)
+    runners_up = tuple((-index, loss) for index, loss in choice.runners_up if loss < np.inf)
+    return choice._replace(feature=-choice.feature, runners_up=runners_up)
+
+
+def _smallest(
+    state: Shrinkable, free: NDArray[np.intp], bounds: Float, wanted: int, below: float
+) -> tuple[Float, Float]:
+    """Return losses and tolerances (c), exact where they may be among the `wanted` smallest.
+
+    Others, and those that are not below `below`, are +inf.
+    """
     order = np.argsort(bounds, kind="stable")
     losses, tolerances = np.full(len(free), np.inf), np.zeros(len(free))
-    wanted = min(n_runners_up + 1, len(free))
     first, width, limit = 0, max(wanted, _FIRST_WIDTH), below
     while first < len(order):
         chunk = order[first : first + width]
         chunk = chunk[~(bounds[chunk] > limit)]
         if not len(chunk):
             break
-        losses[chunk], tolerances[chunk] = state.removal_losses(free[chunk])
-        losses[~(losses < np.inf)] = np.inf  # a leverage of 1 up to rounding
-        tolerances[losses == np.inf] = 0.0
+        losses[chunk], tolerances[chunk] = finite_losses(*state.removal_losses(free[chunk]))
         reached = np.argpartition(losses, wanted - 1)[wanted - 1]
         limit = min(below, float(losses[reached] + tolerances[reached]))
         first, width = first + width, 4 * width
-    if below < np.inf and not losses.min() < below:
-        return None
-    if losses.min() == np.inf:
-        raise NumericalLimit("no removal gives a finite loss")
-    if n_runners_up and below < np.inf:  # runners-up above `below` count as well
-        return choose_removal(state, protected, n_runners_up)
-    choice = choose_among(-selected[free], losses, tolerances, n_runners_up)
-    runners_up = tuple((-index, loss) for index, loss in choice.runners_up if loss < np.inf)
-    return choice._replace(feature=-choice.feature, runners_up=runners_up)
+    return losses, tolerances

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import (
-    HOST,
     NO_DIGITS,
     Executor,
     Float,
     Handle,
-    SerialExecutor,
     as_float,
     ask,
     floor_at,
-    long_call,
     namespace_of,
     put,
     to_host,
@@ -28,6 +23,7 @@ from .._base import (
 )
 from .._features import FeatureSpace
 from .._rows import (
+    BlockSet,
     BoundTerms,
     Products,
     RowBlock,
@@ -77,10 +73,9 @@ class Lowest(NamedTuple):
     beyond: float  # no other candidate has a lower bound
 
 
-class SampleSpace:
+class SampleSpace(BlockSet[RowBlock]):
     """The interface of the search to the row blocks, wherever they are."""
 
-    feature_location = HOST  # where vectors of n features are
     # Elements of Z computed at a time while candidates are scored (4 MiB): keeps temporaries small.
     score_elements = 1 << 19
     # The least number of elements scored in a round: in a smaller one the interpreter dominates.
@@ -101,16 +96,12 @@ class SampleSpace:
         shape: tuple[int, int],
         executor: Executor | None = None,
     ) -> None:
-        self._blocks = list(blocks)
-        self._executor: Executor = SerialExecutor() if executor is None else executor
-        self._rows, self._n_features = shape
+        super().__init__(blocks, shape, executor)
         # Sums of weights and targets, which do not change during a search.
         self.weights = self._weights()
         self._means: Float | None = None
         self._has_far_means = False
         self._latest: Latest | None = None
-        self.passes = 0
-        self.exact_evaluations = 0
         # The numbers of candidates scored at a time, and at least in a round.
         self.group = max(1, self.score_elements // max(1, self._rows))
         self.least = 1
@@ -126,27 +117,10 @@ class SampleSpace:
         self.least = least
 
     def fork(self, count: int = 0) -> Self:
-        """The same rows for another search; blocks are values, and share their columns.
-
-        `count` is the expected number of chosen features.
-        """
-        other = copy.copy(self)
+        """The same rows for another search, which has scored nothing yet."""
+        other = super().fork(count)
         other._latest = None
-        other.passes = other.exact_evaluations = 0
         return other
-
-    @property
-    def blocks(self) -> tuple[RowBlock, ...]:
-        """The current blocks, or references to them if they are in other processes."""
-        return tuple(self._blocks)
-
-    def total(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Any:
-        """Sum the results of all blocks; `parts` are further arguments, one item per block."""
-        return self._executor.total(question, self._blocks, *parts)
-
-    def each(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> list[Handle]:
-        """Return the result of each block; `parts` are further arguments, one item per block."""
-        return self._executor.each(question, self._blocks, *parts)
 
     def start(self, fit_intercept: bool, is_shared: bool = False) -> StartSums:
         """Compute the start of feature space in one pass; blocks move to the empty model."""
@@ -160,7 +134,7 @@ class SampleSpace:
         self._means = means if fit_intercept else None
         intercept_weight = weight if fit_intercept else None
         spare = SPARE_BYTES / self._rows
-        self._blocks = self.each(
+        self.become(
             ask(RowBlock.begin, target_means, self._means, intercept_weight, spare, is_shared)
         )
         if fit_intercept:
@@ -187,11 +161,6 @@ class SampleSpace:
         floored: Float = floor_at(centred * varies, 0.0)
         return floored
 
-    def _pass(self, count: int) -> AbstractContextManager[None]:
-        """Allow BLAS threads for products with X, unless the blocks have threads."""
-        is_serial = isinstance(self._executor, SerialExecutor)
-        return long_call(float(count) * self._rows * self._n_features if is_serial else 0.0)
-
     def _features(self, *values: Float) -> list[Float]:
         """Move vectors of n features to their device."""
         return to_host(*values)
@@ -205,7 +174,7 @@ class SampleSpace:
         """
         self.passes += 1
         if new_anchor:
-            self._blocks = self.each(RowBlock.anchored)
+            self.become(RowBlock.anchored)
         with self._pass(len(indices)):
             answer: Products = self.total(ask(row_products, indices, new_anchor))
         values, sums = self._features(*answer)
@@ -276,7 +245,7 @@ class SampleSpace:
         """
         pieces = self.pieces(index, beta)
         self._latest = None
-        self._blocks = self.each(ask(RowBlock.advance, index, delta, rho, along), pieces)
+        self.become(ask(RowBlock.advance, index, delta, rho, along), pieces)
 
     def move_to(self, blocks: Sequence[Handle], question: Callable[..., Any]) -> None:
         """Move to another set: `question` makes its blocks from `blocks`."""

@@ -3,38 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import (
-    HOST,
-    REFINED_PIVOT,
-    SMALLEST_D,
-    Float,
-    numbers_on,
-    put,
-    take,
-    to_host,
-    true_indices,
-)
+from .._base import HOST, REFINED_PIVOT, SMALLEST_D, Float, put, to_host
 from .._features import (
     FeatureSpace,
     GroupPairs,
     Pivot,
     Ranking,
     follow_spread,
+    move_to,
     penalty_of,
     rebuild,
 )
-from .._rows import BoundTerms, chosen_products
-from ..path import Moments
+from .._features import removal_squares as removal_norms
+from .._problem import Loss, make_loss
+from .._rows import (
+    BoundTerms,
+    Removals,
+    at_set,
+    chosen_products,
+    factor_sums,
+    removal_squares,
+    without,
+)
 from ._choice import NumericalLimit
-from ._entries import bar_spanned
 from ._loo_data import LooData, total_of
-from ._samples import Lowest, Scores
-from ._set_moves import SetMoves
+from ._samples import Lowest, SampleSpace, Scores
+from ._search_state import Held, SearchState, SetColumns
 
+# Safety of the bounds against rounding, relative to the loss of the current model.
+MARGIN = 1e-9
 # A pivot further than this (relative to A_bb) from its value in the data means that the
 # recurrences have drifted: feature space is then rebuilt from the chosen features.
 DRIFT_BOUND = 1e-10
@@ -52,65 +54,27 @@ def pivot_of(scores: Scores, position: int) -> Pivot:
     )
 
 
-class SelectionState(SetMoves):
-    """The state of a leave-one-out search with squared loss."""
+class SelectionState(SearchState):
+    """The state of a search with one model of all rows: leave-one-out with squared loss."""
 
-    def __init__(self, data: LooData, alpha: float, capacity: int) -> None:
-        self.data = data
-        self.problem = problem = data.problem
-        self.samples = data.samples.fork(capacity)
-        self.start = data.start
-        self.gram = data.gram
-        # −inf for candidates, +inf for features that are chosen or excluded: a floor of bounds.
-        self.layout = data.layout
-        self.barred = data.samples.feature_location.full(problem.n_features, -np.inf)
-        put(self.barred, np.array(problem.excluded, dtype=np.intp), np.inf)
-        put(self.barred, self.layout.others, np.inf)
+    data: LooData
+    features: FeatureSpace
+    samples: SampleSpace
+    fold_losses: Float | None = None  # leave-one-out has no splits
+
+    def __init__(
+        self, data: LooData, alpha: float, capacity: int, loss: Loss | None = None
+    ) -> None:
+        super().__init__(data, data.samples.fork(capacity), loss or make_loss("squared"))
         self.features = _feature_space(data, alpha, capacity, self.barred)
-        if problem.n_samples >= data.samples.spread_rows:
+        if self.problem.n_samples >= self.samples.spread_rows:
             follow_spread(self.features)
-        self.is_spanned = False  # whether nothing is left of any candidate
+        self._columns = SetColumns(data.gram, data.centred, (self.problem.n_features,))
         self.bar_spanned()
-        self.rebuilds = 0
         self.largest_drift = 0.0
-        self._constant = data.constant
         self.statistics = data.statistics
         self.target_energy = data.statistics.r_r
-        self._passes_before = data.samples.passes
-        # X'x_b of features that were chosen, where the search may move to any set of them.
-        self._columns: dict[int, Float] | None = None
-
-    @property
-    def passes(self) -> int:
-        """The number of passes over the data; the first search counts the pass all start from."""
-        return self.samples.passes + self.data.samples.passes - self._passes_before
-
-    @property
-    def exact_evaluations(self) -> int:
-        """The number of times a candidate's loss was computed on the rows."""
-        return self.samples.exact_evaluations
-
-    def moments(self) -> Moments:
-        """Return the moments of the chosen features and the targets."""
-        start = self.start
-        if self._columns is not None:
-            return self._all_moments(list(self._columns))
-        selected = self.features.selected
-        chosen = numbers_on(self.features.location, np.array(selected, dtype=np.intp))
-        correlation, means = to_host(take(start.correlation, chosen), take(start.means, chosen))
-        return Moments(
-            tuple(selected),
-            self.features.gram.copy(),
-            correlation.T.copy(),
-            means,
-            start.target_means.copy(),
-            self.features.penalty.matrix(),
-        )
-
-    @property
-    def selected(self) -> list[int]:
-        """The chosen features in the order of choice."""
-        return self.features.selected
+        self.loss_weight = self.start.total_weight * self.problem.n_targets
 
     @property
     def loss_sum(self) -> float:
@@ -119,17 +83,7 @@ class SelectionState(SetMoves):
 
     def mean_loss(self, total: float) -> float:
         """Convert a sum over rows and targets to the weighted mean over both."""
-        return float(total / (self.start.total_weight * self.problem.n_targets))
-
-    @property
-    def size(self) -> int:
-        """The number of chosen features."""
-        return self.features.size
-
-    @property
-    def candidates(self) -> NDArray[np.intp]:
-        """The features that may be added."""
-        return true_indices(self.barred < 0.0)
+        return float(total / self.loss_weight)
 
     @property
     def loss(self) -> float:
@@ -140,11 +94,6 @@ class SelectionState(SetMoves):
     def standard_error(self) -> float:
         """Standard error of the loss as a weighted mean over samples."""
         return self.data.loss_and_error(self.statistics)[1]
-
-    @property
-    def fold_losses(self) -> Float | None:
-        """None, since leave-one-out has no splits."""
-        return None
 
     def measure(self, index: int) -> Pivot:
         """Measure one candidate in the data."""
@@ -175,24 +124,20 @@ class SelectionState(SetMoves):
 
     def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
-        if self._columns is not None and index in self._columns:  # it was chosen before
-            column = self._columns[index].copy()
-        else:
-            column = self.gram.take(index, ranking, remaining)
-        if len(self._constant):
-            put(column, self._constant, 0.0)  # a constant column has no products, only rounding
+        column = self._columns.take(index, ranking, remaining)
         beta = self.features.beta(index)
         if self.size and pivot.delta < REFINED_PIVOT * self.features.pivot_scale(index):
             beta, pivot = _refined(self, index, beta)
         self._move(index, beta, pivot, self.features.anchor_along(index, pivot.norm))
         drift = self.features.add(index, column, beta, pivot)
-        if self._columns is not None:
-            self._columns[index] = column.copy()
         self.barred[index] = np.inf
         self.largest_drift = max(self.largest_drift, drift)
         if drift > DRIFT_BOUND:
             self.rebuild()
         self.bar_spanned()
+        self._measure()
+
+    def _measure(self) -> None:
         self.statistics = self.samples.statistics()
         if self.statistics.smallest_d < SMALLEST_D:
             raise NumericalLimit("a sample's leverage is 1 up to rounding")
@@ -201,10 +146,9 @@ class SelectionState(SetMoves):
         """Update the rows for a step; along (t) is what an anchor loses."""
         self.samples.advance(index, beta[:, None], pivot.delta, pivot.rho, along)
 
-    def bar_spanned(self) -> None:
-        """Features that the chosen ones span are no candidates from now on."""
-        spanned = self.features.penalty.spanned(self.features.delta, self.features.scale)
-        self.is_spanned = bar_spanned(self, spanned)
+    @property
+    def _chosen_gram(self) -> Float:
+        return self.features.gram
 
     def set_anchor(self, columns: list[int]) -> None:
         """Compute X'g, g = ω∘r, by a pass over X, for the bounds of this and later steps.
@@ -222,10 +166,50 @@ class SelectionState(SetMoves):
         self.rebuilds += 1
         try:
             columns = self.samples.products(self.features.selected)
-            put(columns, self._constant, 0.0)
+            put(columns, self.data.constant, 0.0)
             rebuild(self.features, columns)
         except np.linalg.LinAlgError as error:
             raise NumericalLimit("the chosen features are dependent up to rounding") from error
+
+    def held(self) -> Held | None:
+        """The set as it is, for `move_to` sets that have one feature less."""
+        if not self.layout.is_single:
+            return None
+        selected = self.features.selected
+        removals = Removals(*self.features.model.removals(np.arange(len(selected))))
+        return Held(tuple(selected), self.samples.blocks, removals)
+
+    def _factor_sums(self, order: list[int], inverse: Float, split: int = 0) -> Float:
+        question = partial(factor_sums, features=tuple(order), inverse=inverse)
+        sums: Float = self.data.samples.total(question).values
+        return sums
+
+    def _place(self, order: list[int], columns: Float, inverse: Float, held: Held | None) -> None:
+        move_to(self.features, order, columns, inverse)
+        if held is None:
+            steps = inverse @ self.start.correlation[:, order].T
+            question = partial(
+                at_set, features=tuple(order), inverse=inverse, steps=steps, kept=order
+            )
+            self.samples.move_to(self.data.samples.blocks, question)
+        else:
+            question = partial(without, features=tuple(order), removals=held.removal_to(order))
+            self.samples.move_to(held.blocks, question)
+
+    @property
+    def _largest_d(self) -> float:
+        """The largest d of the empty model, which no d exceeds."""
+        return self.data.statistics.largest_d
+
+    def _least_without(self) -> Float:
+        squares = removal_norms(self.features, self.statistics.r_r).sum(axis=0)
+        bounds: Float = squares / (self._largest_d**2 * self.loss_weight) - MARGIN * self.loss
+        return bounds
+
+    def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
+        """Exact losses without some of the chosen features, and the tolerances of ties."""
+        removals = self._removals(positions)
+        return self.means(self.samples.total(partial(removal_squares, removals=removals)).values)
 
 
 def _refined(state: SelectionState, index: int, beta: Float) -> tuple[Float, Pivot]:

@@ -3,6 +3,7 @@ from ._chosen import Chosen as Chosen
 from ._chosen import Models as Models
 from ._chosen import at_ends as at_ends
 from ._chosen import chains_of as chains_of
+from ._chosen import errors_by_target as errors_by_target
 from ._chosen import held_out_errors as held_out_errors
 from ._chosen import minus_running_sums as minus_running_sums
 from ._chosen import one_by_one as one_by_one
@@ -22,8 +23,6 @@ from ._gram import Ranking as Ranking
 from ._group_pairs import GroupPairs as GroupPairs
 from ._group_pairs import fold_pairs as fold_pairs
 from ._group_pairs import joint_coefficients as joint_coefficients
-from ._lane_space import LaneSpace as LaneSpace
 from ._penalties import penalty_of as penalty_of
 from ._spread import column_on as column_on
 from ._spread import follow_spread as follow_spread
-from ._stacked_space import StepPivots as StepPivots

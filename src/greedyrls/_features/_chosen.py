@@ -7,7 +7,7 @@ models whose sets are the beginnings of one another; they are a chain.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +38,11 @@ class Chosen(NamedTuple):
     def n_models(self) -> int:
         """The number of models, k."""
         return sum(len(chain.ends) for chain in self.chains)
+
+    @property
+    def is_one_by_one(self) -> bool:
+        """Whether the models are those of the first 1, 2, … features."""
+        return len(self.chains) == 1 and is_whole(self.chains[0], len(self.indices))
 
 
 class Pivots(NamedTuple):
@@ -98,22 +103,27 @@ def held_out_errors(chosen: Chosen, models: Models, columns: Float, Y: Float) ->
 
     columns (rows × p) are the chosen features there, Y (rows × t) the targets.
     """
+    errors = list(errors_by_target(chosen, models, columns, Y))
+    stack: Float = location_of(columns).xp.stack(errors)
+    return stack
+
+
+def errors_by_target(chosen: Chosen, models: Models, columns: Float, Y: Float) -> Iterator[Float]:
+    """Yield the same for each target, (k × rows); the caller may overwrite them."""
     location = location_of(columns)
     means, target_means = to_device(location, chosen.means, chosen.target_means)
     centred = (columns - means).T
     residuals = (Y - target_means).T
     parts = []
     for chain, model in zip(chosen.chains, models, strict=True):
-        rows = take_positions(centred, chain, len(chosen.indices))
         inverse, steps = to_device(location, model.inverse, model.steps.T.copy())
-        q = inverse @ rows
+        parts.append((chain, inverse @ take_positions(centred, chain, len(chosen.indices)), steps))
+    for target in range(residuals.shape[0]):
         errors = [
             at_ends(minus_running_sums(residuals[target, :], q * steps[target, :, None]), chain)
-            for target in range(len(model.steps.T))
+            for chain, q, steps in parts
         ]
-        parts.append(location.xp.stack(errors))
-    stack: Float = parts[0] if len(parts) == 1 else location.xp.concat(parts, axis=1)
-    return stack
+        yield errors[0] if len(errors) == 1 else location.xp.concat(errors, axis=0)
 
 
 def take_positions(columns: Float, chain: Chain, count: int) -> Float:

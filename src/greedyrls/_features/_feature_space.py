@@ -243,7 +243,7 @@ class FeatureSpace:
         self.selected.append(index)
         return float(drift)
 
-    def note(self, index: int, products: Float) -> None:
+    def note_step(self, index: int, products: Float) -> None:
         """Note a feature that a stepper added, with X_S'x_b (|S| + 1); `take_back` is to follow."""
         s = self.size
         if s == self._L.shape[0]:

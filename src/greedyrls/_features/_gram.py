@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .._base import ColumnCache, Float
+from .._base import ColumnCache, CopiedLock, Float
 
 # Given a count, the likely next features, best first.
 Ranking = Callable[[int], Sequence[int]]
@@ -30,6 +30,7 @@ class GramColumns:
 
     `fetch` makes the columns of some features by one pass over the data. At most `limit` wait.
     One search needs each column once; where several searches share them, used ones are retained.
+    These may run at the same time: none fetches a column that another is fetching.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class GramColumns:
         self._used = 0
         self._ranks: dict[int, int] = {}  # in the ranking that was asked last
         self._retained = retained
+        self._lock = CopiedLock()
         self.version = 0  # another one when columns have come or gone, but for those taken
 
     def widen(self, waiting: Callable[[], float]) -> None:
@@ -65,15 +67,17 @@ class GramColumns:
 
     def take(self, index: int, ranking: Ranking, remaining: int) -> Float:
         """The column of a chosen feature; fetched with others on a miss."""
-        if index not in self.waiting:
-            self._fetched(self.batch(ranking, remaining, index))
-        self._used += 1
-        column: Float = (self.waiting.get if self._retained else self.waiting.pop)(index)
-        return column
+        with self._lock:
+            if index not in self.waiting:
+                self._fetched(self.batch(ranking, remaining, index))
+            self._used += 1
+            column: Float = (self.waiting.get if self._retained else self.waiting.pop)(index)
+            return column
 
     def columns(self, indices: Sequence[int]) -> Float:
         """Copies of the columns of some features; one pass for those that are not there."""
-        return np.array(self.waiting.gather(indices, self._fetched))
+        with self._lock:
+            return np.array(self.waiting.gather(indices, self._fetched))
 
     def _fetched(self, indices: Sequence[int]) -> Float:
         """Fetch columns by one pass, and keep them."""

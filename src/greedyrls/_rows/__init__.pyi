@@ -11,11 +11,12 @@ from ._at_set import factor_sums as factor_sums
 from ._at_set import removal_losses as removal_losses
 from ._at_set import removal_predictions as removal_predictions
 from ._at_set import removal_squares as removal_squares
+from ._at_set import removed_columns as removed_columns
 from ._at_set import without as without
+from ._block_set import BlockSet as BlockSet
 from ._blocks import RowBlock as RowBlock
 from ._fold_answers import Candidates as Candidates
 from ._fold_answers import SetSums as SetSums
-from ._fold_at_set import FoldRemovals as FoldRemovals
 from ._fold_at_set import energy as energy
 from ._fold_at_set import fold_at_set as fold_at_set
 from ._fold_at_set import fold_removal_losses as fold_removal_losses
@@ -79,7 +80,6 @@ from ._scores import candidate_residuals as candidate_residuals
 from ._scores import centred_columns as centred_columns
 from ._scores import chosen_products as chosen_products
 from ._scores import fresh_moments as fresh_moments
-from ._scores import loo_losses as loo_losses
 from ._scores import make_scores as make_scores
 from ._scores import row_of as row_of
 from ._scores import support_sums as support_sums

@@ -24,17 +24,20 @@ from ._row_losses import loss_shares
 
 
 class Removals(NamedTuple):
-    """Chosen features that may be removed: z = X_S β, δ and ρ given the others of S."""
+    """Chosen features that may be removed: z = X_S β, δ and ρ given the others of S.
 
-    beta: Float  # (|S| × c) A_SS⁻¹ e_s / (A_SS⁻¹)_ss
-    delta: Float  # (c) 1 / (A_SS⁻¹)_ss
-    rho: Float  # (t × c) the coefficients w_s
+    With splits, arrays have a leading axis for the models of all of them.
+    """
+
+    beta: Float  # (… × |S| × c) A_SS⁻¹ e_s / (A_SS⁻¹)_ss
+    delta: Float  # (… × c) 1 / (A_SS⁻¹)_ss
+    rho: Float  # (… × t × c) the coefficients w_s
     starts: NDArray[np.intp] | None = None  # where groups of orthogonal columns begin, if there are
 
     @property
     def n_removals(self) -> int:
         """The number of removals."""
-        return len(self.delta) if self.starts is None else len(self.starts)
+        return self.delta.shape[-1] if self.starts is None else len(self.starts)
 
 
 class FactorSums(NamedTuple):
@@ -96,15 +99,15 @@ def without(block: RowBlock, features: tuple[int, ...], removals: Removals) -> R
     beta, delta, rho, _ = removals
     r, d = block.r.copy(), block.d.copy()
     for rows in _row_tiles(block, 1):
-        (z,) = _leftovers(block, beta, rows)
+        (z,) = removed_columns(block, beta, rows)
         r[:, rows] += rho * z
         d[rows] += z * z / delta[0]
     return replace(block, r=r, d=d, chosen=features, anchor=None)
 
 
-def _leftovers(block: RowBlock, beta: Float, rows: slice) -> Float:
-    """Return z = X_S β of a slice of rows, (c × rows)."""
-    Z = np.zeros((beta.shape[1], rows.stop - rows.start))
+def removed_columns(block: RowBlock, beta: Float, rows: slice | NDArray[np.intp]) -> Float:
+    """Return z = X_S β of chosen features in some rows, (c × rows)."""
+    Z = np.zeros((beta.shape[1], len(block.d[rows])))
     for positions, columns in block.columns.chosen(block.chosen, rows):
         Z += beta[positions].T @ columns
     return Z
@@ -115,7 +118,7 @@ def removal_squares(block: RowBlock, removals: Removals) -> RemovalSums:
     beta, delta, rho, starts = removals
     total = np.zeros((len(rho), removals.n_removals))
     for rows in _row_tiles(block, len(delta)):
-        Z, r, d = _leftovers(block, beta, rows), block.r[:, rows], block.d[rows]
+        Z, r, d = removed_columns(block, beta, rows), block.r[:, rows], block.d[rows]
         if starts is None:
             total += kernels.loo_losses(Z, r, d, -delta, -rho, False)[0]
         else:
@@ -128,7 +131,7 @@ def _removal_errors(block: RowBlock, removals: Removals) -> Iterator[tuple[slice
     """Leave-one-out errors (t × rows × c) without each of some features, some rows at a time."""
     beta, delta, rho, starts = removals
     for rows in _row_tiles(block, len(rho) * len(delta)):
-        Z = _leftovers(block, beta, rows).T
+        Z = removed_columns(block, beta, rows).T
         errors = tiles.loo_errors(Z, block.r[:, rows], block.d[rows], -delta, -rho, starts)
         if block.root_weights is not None:
             errors /= block.positive_root()[rows, None]

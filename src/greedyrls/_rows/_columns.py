@@ -20,6 +20,7 @@ from .._base import (
     BUFFER_COLUMNS,
     CHOSEN_SHARE,
     ColumnCache,
+    CopiedLock,
     Float,
     SelectedColumns,
     numbers_on,
@@ -74,6 +75,7 @@ class ColumnStore:
         most = _SHARED_RECENT_COLUMNS if is_shared else _RECENT_COLUMNS
         self._recent = ColumnCache(min(max(1, recent), most))
         self._selected = SelectedColumns(limit, width)
+        self._lock = CopiedLock()  # searches on the same rows may run at the same time
 
     def fresh(
         self, indices: NDArray[np.intp], rows: slice | NDArray[np.intp] = slice(None)
@@ -120,9 +122,10 @@ class ColumnStore:
         if self._is_short or len(indices) > self._recent.limit:
             return self.fresh(indices)
         wanted = indices.tolist()
-        if not any(index in self._recent for index in wanted):
-            return self._gathered(wanted)
-        return np.array(self._recent.gather(wanted, self._gathered))
+        with self._lock:
+            if not any(index in self._recent for index in wanted):
+                return self._gathered(wanted)
+            return np.array(self._recent.gather(wanted, self._gathered))
 
     def _gathered(self, indices: list[int]) -> Float:
         """Columns gathered from X, of which copies are kept instead of the oldest."""
@@ -153,11 +156,15 @@ class ColumnStore:
         """A feature was chosen: keep its column, if the budget allows."""
         if self._X.keeps_columns:
             pin_column(self._X, index)
-        elif index not in self._selected.positions and len(self._selected) < self._selected.limit:
+            return
+        with self._lock:
+            selected = self._selected
+            if index in selected.positions or len(selected) >= selected.limit:
+                return
             recent = self._recent.pop(index)
             if column is None:
                 column = self._single(index) if recent is None else recent
-            self._selected = self._selected.append(index, column)
+            self._selected = selected.append(index, column)
 
     def note(self, index: int) -> None:
         """A feature was chosen whose column is already the next one in the buffers."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,23 +15,11 @@ from numpy.typing import NDArray
 from .._base import HALF_TILE_ELEMENTS, LEAST_SET_ROWS, Float
 from .._problem import Loss
 from . import tiles
+from ._at_set import Removals
 from ._fold_answers import SplitSums
 from ._fold_blocks import FoldBlock
 from ._fold_losses import split_shares
 from ._held_out import HeldOutRows
-
-
-class FoldRemovals(NamedTuple):
-    """Chosen features that may be removed, in the models of all splits."""
-
-    beta: Float  # (K × |S| × c)
-    rho: Float  # (K × t × c)
-    starts: NDArray[np.intp] | None = None  # where groups of orthogonal columns begin, if there are
-
-    @property
-    def n_removals(self) -> int:
-        """The number of removals."""
-        return self.rho.shape[2] if self.starts is None else len(self.starts)
 
 
 def training_products(
@@ -83,11 +70,11 @@ def _removal_errors(
 
 
 def fold_removal_losses(
-    block: FoldBlock, loss: Loss, factors: Float, removals: FoldRemovals
+    block: FoldBlock, loss: Loss, factors: Float, removals: Removals
 ) -> SplitSums:
     """Return Σ e ℓ of each split without each feature, (K × c), for a mean over rows."""
     name = loss.name.removeprefix("balanced_")
-    beta_of, rho_of, starts = removals
+    beta_of, _, rho_of, starts = removals
     totals = np.zeros((len(block.splits), removals.n_removals))
     shared = zip(block.splits, beta_of, rho_of, factors, strict=True)
     for number, (split, beta, rho, own) in enumerate(shared):
@@ -97,10 +84,10 @@ def fold_removal_losses(
     return SplitSums(totals)
 
 
-def removal_values(block: FoldBlock, loss: Loss, removals: FoldRemovals) -> SplitSums:
+def removal_values(block: FoldBlock, loss: Loss, removals: Removals) -> SplitSums:
     """Return the loss of each split without each feature, (K × c), for any loss."""
     values = []
-    beta_of, rho_of, starts = removals
+    beta_of, _, rho_of, starts = removals
     for split, beta, rho in zip(block.splits, beta_of, rho_of, strict=True):
         predictions = np.empty((len(rho), removals.n_removals, split.rows.shape[1]))
         for rows, errors in _removal_errors(block, split, beta, rho, starts):

@@ -7,14 +7,14 @@ other test sets, or of all rows minus its test rows, and one pass over X serves 
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .._base import DWARFED, Array, Executor, Float, Handle, SerialExecutor, ask, long_call, to_host
+from .._base import DWARFED, Array, Executor, Float, Handle, ask, to_host
 from .._problem import Folds, Problem, report_non_finite
+from ._block_set import BlockSet
 from ._fold_answers import SetSums
 from ._fold_blocks import FoldBlock
 from ._fold_sums import fold_products, fold_set_sums, rough_sums
@@ -57,7 +57,7 @@ def local_block(problem: Problem, folds: Folds, is_partition: bool) -> FoldBlock
     )
 
 
-class FoldRows:
+class FoldRows(BlockSet[FoldBlock]):
     """The rows of X in blocks, with sums by split.
 
     `complements` says for each split whether it trains on all rows that it does not test.
@@ -71,11 +71,9 @@ class FoldRows:
         is_partition: bool,
         executor: Executor | None = None,
     ) -> None:
+        super().__init__(blocks, problem.X.shape, executor)
         self._problem = problem
-        self._executor: Executor = SerialExecutor() if executor is None else executor
-        self._blocks = list(blocks)
         self.n_splits = len(complements)
-        self.passes = 0
         # Index of the set of training rows of each split, None if these are the complement.
         self._direct: list[int | None] = []
         self.n_sets = self.n_splits
@@ -86,24 +84,11 @@ class FoldRows:
         self._all = self.n_sets
         self.n_sets += not is_partition
         self.shift, self.target_shift = self._shifts()
-        self._blocks = self._executor.each(
-            ask(FoldBlock.begin, self.shift, self.target_shift), self._blocks
-        )
-
-    def fork(self) -> FoldRows:
-        """Return the same rows for another search; blocks are immutable and shared."""
-        other = copy.copy(self)
-        other.passes = 0
-        return other
-
-    @property
-    def blocks(self) -> tuple[FoldBlock, ...]:
-        """The current blocks, which must be in this process."""
-        return tuple(self._blocks)
+        self.become(ask(FoldBlock.begin, self.shift, self.target_shift))
 
     def total(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Any:
         """Return the sum of all answers on the host; each of `parts` has an item per block."""
-        answer = self._executor.total(question, self._blocks, *parts)
+        answer = super().total(question, *parts)
         sums: list[Any] = list(answer)
         remote = [index for index, value in enumerate(sums) if not isinstance(value, _HERE)]
         if remote:  # on a device: in one transfer
@@ -111,14 +96,6 @@ class FoldRows:
             for index, value in zip(remote, fetched, strict=True):
                 sums[index] = value
         return type(answer)(*sums)
-
-    def each(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> list[Handle]:
-        """Return references to the answers of all blocks."""
-        return self._executor.each(question, self._blocks, *parts)
-
-    def become(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> None:
-        """Replace every block by its answer to a question."""
-        self._blocks = self.each(question, *parts)
 
     def _shifts(self) -> tuple[Float, Float]:
         """Return rough means of y and of columns whose mean is large relative to their spread.
@@ -170,10 +147,8 @@ class FoldRows:
         """Compute `products` without moving the result to the host."""
         self.passes += 1
         question = ask(fold_products, np.array(indices, dtype=np.intp))
-        rows, n = self._problem.X.shape
-        is_serial = isinstance(self._executor, SerialExecutor)
-        with long_call(float(len(indices)) * rows * n if is_serial else 0.0):
-            return self._executor.total(question, self._blocks).values
+        with self._pass(len(indices)):
+            return super().total(question).values
 
     def by_split(self, values: Float) -> tuple[Float, Float, Float]:
         """Return training and test sums of each split (K × …) and the total (…), from sums over the

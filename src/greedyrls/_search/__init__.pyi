@@ -28,5 +28,8 @@ from ._run import first_difference as first_difference
 from ._run import make_path as make_path
 from ._run import search_path as search_path
 from ._searches import Searches as Searches
+from ._searches import columns_are_packed as columns_are_packed
+from ._searches import is_compiled as is_compiled
 from ._searches import search_paths as search_paths
+from ._searches import takes_compiled_steps as takes_compiled_steps
 from ._searching import forward as forward

@@ -91,8 +91,7 @@ FEATURES: dict[str, Feature] = {
     ),
     "penalties": Feature(
         "several penalties",
-        notes=dict.fromkeys(("file", "device", "Dask"), "one after the other")
-        | {"streamed": 'one after the other, `alpha_rule="joint"` only'},
+        notes={"streamed": '`alpha_rule="joint"` only'},
     ),
     "groups": Feature(
         "groups and costs of features", (HOST,), instead="leave out feature_groups, feature_costs"

@@ -241,7 +241,8 @@ def backward(
         began = time.perf_counter()
         protected = forced if size > len(forced) else forced[: size - 1]
         with ignore_rounding():
-            choice = state.choose(protected, n_runners_up)
+            choice = choose_removal(state, protected, n_runners_up)
+            assert choice is not None  # some feature is not protected
             features = state.layout.members(choice.feature)
             state.remove(features)
         is_forced = choice.feature in forced

@@ -24,15 +24,13 @@ from .._cluster import (
 )
 from .._criteria import (
     Criterion,
+    EveryCandidate,
     FoldData,
-    FoldLoss,
     FoldState,
     LeaveOneOut,
-    LeaveOneOutLoss,
     LooData,
     LossState,
     ManyFoldData,
-    ManyFoldLoss,
     ManyFoldState,
     SelectionState,
     Strategy,
@@ -48,6 +46,7 @@ from .._problem import (
     make_folds,
     make_loss,
 )
+from .._steppers import gains_by_compiled_folds
 from ..path import FORWARD, Direction
 from ._capabilities import check_supported
 
@@ -107,30 +106,34 @@ class Plan:
     def _is_for_many_folds(self, problem: Problem, folds: Folds) -> bool:
         """Whether all folds are to be left out by one factor: if it can be, and costs less."""
         return (
-            self.loss.name == "squared"
-            and self.direction.name == "forward"
+            self.loss.is_additive
+            and self.direction.name != "backward"
             and problem.groups is None
-            and problem.costs is None
             and problem.X.is_in_memory
             and not (problem.X.is_sparse or problem.X.location.on_device)
-            and are_many(folds, problem.n_features)
+            and (are_many(folds, problem.n_features) or self._is_for_compiled(problem, folds))
             and suits_many_folds(problem, folds)
         )
+
+    def _is_for_compiled(self, problem: Problem, folds: Folds) -> bool:
+        """Whether compiled steps leave out all folds faster than a model for each would."""
+        is_plain = self.loss.name == "squared" and self.direction.name == "forward"
+        return is_plain and problem.costs is None and gains_by_compiled_folds(problem, folds)
 
     def search(self, data: Data, alpha: float, capacity: int) -> tuple[AnyState, Criterion]:
         """A search from the empty model, with room for so many features or groups."""
         capacity = data.problem.n_columns(capacity)
         if isinstance(data, FoldData):
-            return FoldState(data, alpha, self.loss, capacity), FoldLoss()
+            return FoldState(data, alpha, self.loss, capacity), EveryCandidate()
         if isinstance(data, ManyFoldData):
             if data.is_lost(alpha):
                 if data.by_models is None:
                     data.by_models = FoldData(data.problem, data.folds)
-                return FoldState(data.by_models, alpha, self.loss, capacity), FoldLoss()
-            return ManyFoldState(data, alpha, capacity), ManyFoldLoss()
+                return FoldState(data.by_models, alpha, self.loss, capacity), EveryCandidate()
+            return ManyFoldState(data, alpha, self.loss, capacity), EveryCandidate()
         if self.loss.name == "squared":
             return SelectionState(data, alpha, capacity), LeaveOneOut(self.strategy)
-        return LossState(data, alpha, self.loss, capacity), LeaveOneOutLoss()
+        return LossState(data, alpha, self.loss, capacity), EveryCandidate()
 
     def within(self, problem: Problem) -> Plan:
         """The plan for the training rows of an outer fold: the others have lost their weight."""

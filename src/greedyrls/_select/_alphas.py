@@ -19,6 +19,7 @@ from ..path import AlphaRule
 # In units of the median sum of squares of a feature: from almost none, where the search is a
 # matching pursuit, to so large that it ranks features by their correlation with the target.
 _AUTO_EXPONENTS = np.arange(-4.0, 2.5, 1.0)
+N_PENALTIES = len(_AUTO_EXPONENTS)
 # The most penalties tried beyond the grid, one by one, while the best is the first or last.
 MORE_PENALTIES = 3
 # For the penalty of a model on few chosen features: weak, medium, strong. Little changes between

@@ -181,11 +181,13 @@ def greedy_path(
         any value. An error for folds of X in memory, and for X on a cluster, which have no such
         blocks.
     n_jobs : int, optional
-        Threads; -1 takes all cores. The answer is the same. They work on blocks of rows for
-        leave-one-out, and for X in a file; with folds of X in memory they search the outer folds
-        in which penalty or size are chosen. It has no effect yet on a single search by folds of X
-        in memory, nor on X on a device or a cluster, which have workers of their own. BLAS has
-        threads of its own: this helps where those are few.
+        Number of searches that run at the same time, for several penalties or outer folds of X in
+        memory; -1 uses all cores. They run in threads, or in processes if steps are not compiled
+        (`greedyrls.show_versions`) and take long. A single search by leave-one-out, and X in a
+        file, use as many threads for blocks of rows if X is large. The result does not depend on
+        it. It has no effect on a single search by folds of X in memory, nor on X on a device or a
+        cluster. A callable `loss` is called from one thread. While several threads run, BLAS has
+        one.
     checkpoint : str or path, optional
         A file that is written after each step and after each outer fold. Repeating the call after a
         crash resumes from there; repeating it after the end returns the path. A file of other data

@@ -18,6 +18,7 @@ from scipy import linalg
 
 from .._base import (
     Float,
+    in_threads,
     limits_threads,
     numbers_on,
     progress_bar,
@@ -93,23 +94,29 @@ def held_out_margins(
 
 def _outer_margins(selected: Selected, outer: Folds, verbose: int) -> Iterator[tuple[Rows, Float]]:
     """Repeat the selection in each outer fold with the chosen penalty and size."""
-    problem, path = selected.problem, selected.path
-    limits = Limits(path.chosen_size)
+    jobs = [partial(_margins_of_fold, selected, outer, number) for number in range(outer.n_splits)]
+    count = min(selected.n_jobs, outer.n_splits)
     with closing(progress_bar(verbose, outer.n_splits, what="probabilities")) as bar:
-        for number, split in enumerate(outer.splits):
-            fold = OuterFold(
-                problem, selected.plan, selected.data, outer, number, selected.refit, tests=None
-            )
-            with without_runtime_warnings():
-                ((repeated, _),) = fold.paths(np.array([path.settings.alpha]), [0], limits)
-            rows = positive_rows(problem.host_weights, split.test)
-            model = _model(repeated, len(repeated))
-            (penalty,) = fold.penalties(model, path.settings.alpha, is_fine=True)
-            del fold  # free its memory before the next one is made
-            columns = _columns(problem, rows, np.array(model.indices)) - model.means
-            coef = _solved(model, model.gram, model.correlation, float(penalty))
+        for margins in in_threads(jobs, count):
             bar.update(None)
-            yield rows, columns @ coef + model.target_means
+            yield margins
+
+
+def _margins_of_fold(selected: Selected, outer: Folds, number: int) -> tuple[Rows, Float]:
+    """Return rows that an outer fold holds out, with the margins of its own selection."""
+    problem, path = selected.problem, selected.path
+    alpha = path.settings.alpha
+    whole = selected.data if selected.n_jobs == 1 else None
+    fold = OuterFold(problem, selected.plan, whole, outer, number, selected.refit, tests=None)
+    searches = fold.searches(np.array([alpha]), Limits(path.chosen_size))
+    with without_runtime_warnings():
+        ((_, repeated, _),) = fold.paths(searches, [0])
+    rows = positive_rows(problem.host_weights, outer.splits[number].test)
+    model = _model(repeated, len(repeated))
+    (penalty,) = fold.penalties(model, alpha, is_fine=True)
+    columns = _columns(problem, rows, np.array(model.indices)) - model.means
+    coef = _solved(model, model.gram, model.correlation, float(penalty))
+    return rows, columns @ coef + model.target_means
 
 
 def _model(path: SelectionPath, size: int) -> Chosen:

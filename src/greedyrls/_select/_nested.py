@@ -10,14 +10,23 @@ held-out loss plus ten. Penalties that have fallen far behind are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from .._base import Float, ask, in_threads, progress_bar, to_host, without_runtime_warnings
+from .._base import (
+    Float,
+    Part,
+    ask,
+    in_parts,
+    in_processes,
+    progress_bar,
+    to_host,
+    without_runtime_warnings,
+)
 from .._cluster import ClusterFolds, LabelSums, Piece
 from .._criteria import Summed, Tests, covariance_of, flat, make_tests, stratum_scales, unflat
 from .._problem import Folds, Loss, Problem
@@ -32,6 +41,7 @@ from ..path import (
     chosen_pair,
     fold_covariance,
 )
+from ._fold_jobs import FoldJob, Searched
 from ._outer_fold import OuterFold, tested_weights
 from ._request import Request
 
@@ -134,17 +144,13 @@ class _Stage:
         """Drop penalties that have fallen far behind."""
         self.rows = [row for row in self.rows if not losses.is_hopeless(float(self.alphas[row]))]
 
+    def taken(self, fold: int, row: int) -> tuple[Step, ...]:
+        """Return the steps of a penalty in a fold so far."""
+        return self.steps.get((fold, row), ())
+
     def reaches(self, fold: int, size: int) -> bool:
         """Return whether a fold has losses up to a size."""
         return fold in self.records and self.records[fold].losses.shape[1] >= size
-
-
-class _Searched(NamedTuple):
-    """The results of the searches of a fold."""
-
-    record: FoldRecord
-    steps: dict[int, tuple[Step, ...]]  # by row
-    counters: Counters
 
 
 class _Folds:
@@ -155,8 +161,8 @@ class _Folds:
         self.shares = _shares(task)
         self.tests = _tests(task, self.shares)
         self.counters = Counters()
-        self._live: dict[int, OuterFold] = {}
-        self._n_threads = min(task.request.n_jobs, task.outer.n_splits)
+        self._kept: dict[int, OuterFold] = {}
+        self._open: dict[int, OuterFold] = {}  # those at work
 
     def advance(self, stage: _Stage, size: int) -> None:
         """Continue the searches of all folds to a size."""
@@ -168,25 +174,56 @@ class _Folds:
             for number in numbers:
                 self._recall(stage, number)
             waiting = [number for number in numbers if not stage.reaches(number, size)]
-            for _ in range(total - len(waiting) * len(stage.rows)):
-                bar.update(None)
-            jobs = [partial(self._searched, stage, number, size) for number in waiting]
-            # A single fold reports each search; folds in threads report when they have ended.
-            is_alone = self._n_threads == 1
-            report = bar.update if is_alone else None
-            results = (
-                (job(report) for job in jobs) if is_alone else in_threads(jobs, self._n_threads)
-            )
-            for number, (record, steps, counters) in zip(waiting, results, strict=True):
-                for row, taken in steps.items():
-                    stage.steps[number, row] = taken
-                    if not is_alone:
-                        bar.update(float(record.losses[row][: len(taken)][-1]))
-                self.counters += counters
-                stage.records[number] = record
-                if stage.log is not None:
-                    stage.log.keep(number, record)
+            bar.advance(total - len(waiting) * len(stage.rows))
+            found: dict[int, list[Searched]] = {number: [] for number in waiting}
+            for position, one in self._answers(stage, waiting, size):
+                number = waiting[position]
+                found[number].append(one)
+                bar.update(float(one.held_out.losses[-1]))
+                if task.request.report is not None:
+                    task.request.report(len(one.steps) - len(stage.taken(number, one.row)))
+                if len(found[number]) == len(stage.rows):
+                    self._keep(stage, number, size, found.pop(number))
+            for number in found:  # all penalties were dropped
+                self._keep(stage, number, size, [])
         self.counters += Counters(passes=task.data.passes - before)
+
+    def _answers(
+        self, stage: _Stage, numbers: Sequence[int], size: int
+    ) -> Iterator[tuple[int, Searched]]:
+        """Run the searches of folds, in processes, threads or one after the other."""
+        task, request = self.task, self.task.request
+        jobs = [
+            FoldJob(
+                stage.alphas,
+                stage.rows,
+                task.limits,
+                size if task.goes_in_rounds else None,
+                {row: stage.taken(number, row) for row in stage.rows},
+                task.measure,
+            )
+            for number in (numbers if stage.rows else ())
+        ]
+        # With folds as the criterion a step is few and long calls: there threads are as fast.
+        is_numpy = request.n_jobs > 1 and task.plan.folds is None
+        if is_numpy and request.pays_processes(task.plan):
+            calls = [
+                partial(job.apart, self._maker(number, None))
+                for number, job in zip(numbers, jobs, strict=False)
+            ]
+            return in_processes(calls, min(request.n_jobs, max(1, len(jobs))))
+        n_searches = max(1, len(jobs) * len(stage.rows))
+        return in_parts(
+            [
+                partial(self._search, number, job)
+                for number, job in zip(numbers, jobs, strict=False)
+            ],
+            min(request.n_jobs, n_searches),
+        )
+
+    def _search(self, number: int, job: FoldJob) -> Iterator[Searched | Part[Searched]]:
+        fold = self._open[number] = self._fold(number, len(job.alphas))
+        return job.inside(fold, self.task.request.n_jobs > 1)
 
     def _recall(self, stage: _Stage, number: int) -> None:
         """Use the record of a fold in a checkpoint, if there is one."""
@@ -196,66 +233,58 @@ class _Folds:
             if record is not None:
                 stage.records[number] = record
 
-    def _searched(
-        self, stage: _Stage, number: int, size: int, report: Callable[[float], None] | None = None
-    ) -> _Searched:
-        """Run the searches of a fold to a size; `report` is called with the loss of each."""
-        task = self.task
+    def _keep(self, stage: _Stage, number: int, size: int, found: list[Searched]) -> None:
+        """Add the results of a fold, whose searches have all reached the size, to its record."""
         shape = (len(stage.alphas), self.n_strata)
-        grown = _grown(stage.records.get(number), size, shape, task.measure is not None)
-        fold = self._fold(number, len(stage.alphas))
-        done = {row: stage.steps.get((number, row), ()) for row in stage.rows}
-        until = size if task.goes_in_rounds else None
-        steps: dict[int, tuple[Step, ...]] = {}
-        total = Counters()
-        paths = fold.paths(stage.alphas, stage.rows, task.limits, until, done)
-        for row, (path, counters) in zip(stage.rows, paths, strict=True):
-            grown = self._with_path(grown, row, path, fold)
-            steps[row] = path.steps
-            total += counters
-            if report is not None:
-                report(float(grown.losses[row][: len(path)][-1]))
-        fold.forget()
-        return _Searched(grown, steps, total)
+        record = _grown(stage.records.get(number), size, shape, self.task.measure is not None)
+        for one in sorted(found, key=lambda one: one.row):
+            stage.steps[number, one.row] = one.steps
+            self.counters += one.counters
+            record.losses[one.row, : len(one.held_out.losses)] = one.held_out.losses
+            if one.measured is not None and record.measured is not None:
+                record.measured[one.row, : len(one.measured)] = one.measured
+            if record.parts is not None and one.held_out.part is not None:
+                record.parts[one.row] = flat(one.held_out.part, 1 + record.losses.shape[1])
+            record = record._replace(initial_loss=one.held_out.initial_loss)
+        stage.records[number] = record
+        if stage.log is not None:
+            stage.log.keep(number, record)
+        if (fold := self._open.pop(number, None)) is not None:
+            fold.forget()
 
     @property
     def n_strata(self) -> int:
         """The number of strata of the standard errors; 0 if the loss has none."""
         return 0 if self.tests is None else len(self.tests[0].scales)
 
-    def _with_path(
-        self, record: FoldRecord, row: int, path: SelectionPath, fold: OuterFold
-    ) -> FoldRecord:
-        """Add the held-out losses of a path's models to a record."""
-        held_out = fold.held_out(path)
-        record.losses[row, : len(held_out.losses)] = held_out.losses
-        if self.task.measure is not None and record.measured is not None:
-            measured = fold.held_out(path, self.task.measure).losses
-            record.measured[row, : len(measured)] = measured
-        if record.parts is not None and held_out.part is not None:
-            record.parts[row] = flat(held_out.part, 1 + record.losses.shape[1])
-        return record._replace(initial_loss=held_out.initial_loss)
-
     def _fold(self, number: int, n_searches: int) -> OuterFold:
-        if number in self._live:
-            return self._live[number]
+        if number in self._kept:
+            return self._kept[number]
         task = self.task
-        tests = None if self.tests is None else self.tests[number]
-        problem = task.data.problem
         # Only folds that run one after the other share Gram columns of all rows: with threads, the
         # order of fetching, and so the last digits, would depend on timing.
-        whole = task.data if self._n_threads == 1 else None
-        fold = OuterFold(problem, task.plan, whole, task.outer, number, task.request.refit, tests)
-        most_live = _LIVE_BYTES // _bytes_of(problem, n_searches, task.limits.capacity)
-        if task.goes_in_rounds and len(self._live) < most_live:
-            self._live[number] = fold
+        fold = self._maker(number, task.data if task.request.n_jobs == 1 else None)()
+        by_folds = task.plan.folds is not None
+        needed = _bytes_of(task.data.problem, n_searches, task.limits.capacity, by_folds)
+        if task.goes_in_rounds and number < _LIVE_BYTES // needed:
+            self._kept[number] = fold
         return fold
 
+    def _maker(self, number: int, whole: Data | None) -> Callable[[], OuterFold]:
+        """Return a function that makes a fold."""
+        task, problem = self.task, self.task.data.problem
+        tests = None if self.tests is None else self.tests[number]
+        refit = task.request.refit
+        return partial(OuterFold, problem, task.plan, whole, task.outer, number, refit, tests)
 
-def _bytes_of(problem: Problem, n_searches: int, capacity: int) -> int:
-    """Estimate the memory of a fold with its searches, in bytes."""
+
+def _bytes_of(problem: Problem, n_searches: int, capacity: int, by_folds: bool) -> int:
+    """Estimate the memory of a fold with its searches, in bytes.
+
+    Those that go by folds may keep what the models of all folds leave of each candidate.
+    """
     m, n = problem.X.shape
-    numbers = n_searches * (n * (capacity + 8) + 8 * m)
+    numbers = n_searches * (n * (capacity + 8 + (m if by_folds else 0)) + 8 * m)
     if problem.X.is_in_memory:
         numbers += m * n
     return 8 * int(numbers)

@@ -41,7 +41,6 @@ class Caller:
     takes_shares: bool = False  # n_features may be a share of all features
     takes_auto_loss: bool = False  # loss="auto": squared, or for classes possibly another one
     has_folds: bool = False  # the caller has folds of its own, which may use the groups
-    spreads_folds: bool = False  # threads search outer folds even if they could work on rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,16 @@ from .._criteria import (
 )
 from .._features import Chosen, chains_of
 from .._problem import Folds, Loss, Problem, Split, guess_without_features
-from .._search import Data, Limits, Plan, Searches, positive_rows, rows_for_refit
+from .._search import (
+    Data,
+    Limits,
+    Plan,
+    Searches,
+    columns_are_packed,
+    positive_rows,
+    rows_for_refit,
+    takes_compiled_steps,
+)
 from ..path import Counters, SelectionPath, Step
 from ._alphas import Refit, model_penalties
 
@@ -78,27 +87,39 @@ class OuterFold:
         self._penalties: dict[tuple[object, ...], Float] = {}
         self._searches: dict[tuple[float, ...], Searches] = {}
 
-    def paths(
-        self,
-        alphas: Float,
-        rows: Sequence[int],
-        limits: Limits,
-        size: int | None = None,
-        done: Mapping[int, tuple[Step, ...]] | None = None,
-    ) -> Iterator[tuple[SelectionPath, Counters]]:
-        """Yield the paths of penalties to a size, with the cost of each since the last call.
+    @property
+    def is_compiled(self) -> bool:
+        """Whether searches take compiled steps, which need no interpreter lock."""
+        data = self._data
+        return isinstance(data, LooData) and takes_compiled_steps(self._plan, data)
 
-        Steps in `done` are replayed, not searched again.
+    @property
+    def has_columns_in_memory(self) -> bool:
+        """Whether searches can run at the same time, after the first has begun.
+
+        A search that makes passes over X fetches columns for those after it.
         """
+        return isinstance(self._data, LooData) and columns_are_packed(self._data)
+
+    def searches(
+        self, alphas: Float, limits: Limits, done: Mapping[int, tuple[Step, ...]] | None = None
+    ) -> Searches:
+        """Return the searches of penalties; steps in `done` are replayed, not searched again."""
         key = tuple(alphas.tolist())
         if key not in self._searches:
             self._searches[key] = Searches(self._plan, self._data, alphas, limits, done=done)
-        searches = self._searches[key]
+        return self._searches[key]
+
+    @staticmethod
+    def paths(
+        searches: Searches, rows: Sequence[int], size: int | None = None
+    ) -> Iterator[tuple[int, SelectionPath, Counters]]:
+        """Yield row, path to a size, and cost since the last call."""
         for row, path in zip(rows, searches.paths(rows, size), strict=False):
             if path.interrupted:
                 # An incomplete search is no evidence for its penalty, and there is no other path.
                 raise KeyboardInterrupt
-            yield path, searches.spent(row, path)
+            yield row, path, searches.spent(row, path)
 
     def held_out(self, path: SelectionPath, measure: Loss | None = None) -> HeldOut:
         """Return held-out losses of a path's models, by its loss or in another measure."""

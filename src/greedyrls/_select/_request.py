@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -22,11 +23,12 @@ from .._search import (
     check_jobs,
     check_refit_folds,
     check_supported,
+    is_compiled,
     make_plan,
     traits_of,
 )
 from ..path import AlphaRule, SelectionPath, SizeRule
-from ._alphas import Refit, check_refit
+from ._alphas import N_PENALTIES, Refit, check_refit
 from ._options import Options
 from ._outer import criterion_groups, outer_folds
 
@@ -34,6 +36,17 @@ from ._outer import criterion_groups, outer_folds
 # smaller one; all end with this many features unless the user sets another number.
 PATIENCE = 10
 MOST_FEATURES = 100
+# Elements of X from which a single search by NumPy, with threads over rows, is faster than compiled
+# steps.
+_WORTH_THREADS = 1 << 23
+# Elements of X below which threads for compiled searches wait for the interpreter, not for steps.
+_WORTH_SEARCHES = 1 << 15
+# Estimates for the time of a selection: steps of a search whose size is chosen, seconds of a step
+# by NumPy whatever the data, and for each element of X.
+_USUAL_STEPS = 30
+_STEP_SECONDS, _ELEMENT_SECONDS = 4e-4, 6e-10
+# Seconds of work from which processes pay: they take some to start, on a busy machine ten.
+_WORTH_PROCESSES = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +66,8 @@ class Request:
     outer_groups: NDArray[np.generic] | None  # the group of each sample in the outer folds
     rival: Loss | None  # another loss to select by, if it is clearly better in the outer folds
     checkpoint: Path | None  # the file of results so far
-    n_jobs: int  # threads over outer folds; those over rows are the plan's
+    n_jobs: int  # threads over searches; those over rows are the plan's
+    report: Callable[[int], None] | None = None  # is told the steps of searches that have ended
 
     @property
     def alpha_rule(self) -> AlphaRule:
@@ -71,6 +85,32 @@ class Request:
     def searches_often(self) -> bool:
         """Whether several searches run on the same data, and can share columns."""
         return self.outer is not None or not isinstance(self.alpha, float)
+
+    @property
+    def n_steps(self) -> int:
+        """About the number of steps of all searches."""
+        size = min(_USUAL_STEPS, self.limits.size) if self.is_automatic else self.limits.size
+        n_penalties = 1 if isinstance(self.alpha, float) else N_PENALTIES
+        if isinstance(self.alpha, np.ndarray):
+            n_penalties = len(self.alpha)
+        return size * (1 + (1 if self.outer is None else self.outer.n_splits) * n_penalties)
+
+    def pays_processes(self, plan: Plan, count: int = 1) -> bool:
+        """Return whether so many selections by a plan run faster in processes than in threads.
+
+        Compiled steps do not hold the interpreter lock, and others may take less time than
+        processes need to start. Kernel functions and their centres stay in this process.
+        """
+        X = self.problem.X
+        if is_compiled(plan, self.problem) or not X.is_in_memory or X.centers is not None:
+            return False
+        m, n = X.shape
+        work = float(m * n)
+        if plan.folds is not None:
+            work *= self.limits.size + m / plan.folds.n_splits
+        elif plan.loss.name != "squared":
+            work *= self.limits.size
+        return count * self.n_steps * (_STEP_SECONDS + _ELEMENT_SECONDS * work) > _WORTH_PROCESSES
 
 
 def make_request(
@@ -100,7 +140,12 @@ def make_request(
     search_limits = limits
     if is_automatic and watches_itself and limits.patience is None:
         search_limits = replace(limits, patience=None if _is_backward(plan) else PATIENCE)
-    is_spread = outer is not None and _spreads_folds(problem, plan, options)
+    # With several penalties on the same rows, only compiled searches are independent.
+    has_parts = outer is not None or (is_chosen and is_compiled(plan, problem))
+    is_spread = has_parts and _spreads_searches(problem, plan)
+    n_jobs = check_jobs(options.n_jobs) if is_spread else 1
+    if is_compiled(plan, problem) and problem.X.shape[0] * problem.X.shape[1] < _WORTH_SEARCHES:
+        n_jobs = 1
     request = Request(
         options=options,
         problem=problem,
@@ -115,7 +160,7 @@ def make_request(
         outer_groups=None if groups is None or outer is None else np.asarray(groups),
         rival=_rival(problem, options, labels) if is_nested else None,
         checkpoint=None if options.checkpoint is None else check_file(options.checkpoint),
-        n_jobs=check_jobs(options.n_jobs) if is_spread else 1,
+        n_jobs=n_jobs,
     )
     _check_data(problem.X, request)
     return request
@@ -137,8 +182,11 @@ def plan_of(
     groups: ArrayLike | None = None,
     labels: NDArray[Any] | None = None,
 ) -> Plan:
-    """Return the plan of the search, with all threads over rows; `groups` are the criterion's."""
-    return make_plan(
+    """Return the plan of a search; `groups` are the criterion's.
+
+    Threads are those over rows; a compiled search has none unless X is large.
+    """
+    plan = make_plan(
         problem,
         cv=options.cv,
         groups=groups,
@@ -150,22 +198,23 @@ def plan_of(
         direction=options.searched,
         cv_name=options.name("cv"),
     )
+    m, n = problem.X.shape
+    is_quick = m * n < _WORTH_THREADS and is_compiled(plan, problem)
+    return replace(plan, n_jobs=1) if is_quick else plan
 
 
 def _is_backward(plan: Plan) -> bool:
     return plan.direction.name == "backward"
 
 
-def _spreads_folds(problem: Problem, plan: Plan, options: Options) -> bool:
-    """Return whether threads search outer folds in parallel, instead of blocks of rows.
+def _spreads_searches(problem: Problem, plan: Plan) -> bool:
+    """Return whether threads run searches in parallel, instead of working on blocks of rows.
 
-    Folds of a file or device share what they read, and a user's function may not be thread-safe.
-    For leave-one-out either may be faster; with folds as the criterion there are no blocks of rows.
+    Searches on a file or device share what they read, and a user's function may not be thread-safe.
     """
     is_function = plan.loss.name.startswith("callable:")
     X = problem.X
-    is_possible = X.is_in_memory and not X.location.on_device and not is_function
-    return is_possible and (options.caller.spreads_folds or plan.folds is not None)
+    return X.is_in_memory and not X.location.on_device and not is_function
 
 
 def _rival(problem: Problem, options: Options, labels: NDArray[Any] | None) -> Loss | None:
@@ -249,6 +298,7 @@ class Selected(NamedTuple):
     outer: Folds | ClusterFolds | None  # the folds in which the penalty was chosen
     refit: Refit
     data: Data | None = None  # of the problem, if they can be reused
+    n_jobs: int = 1  # threads over outer folds
 
     @property
     def weights(self) -> Float:
@@ -270,4 +320,4 @@ def make_selected(path: SelectionPath, request: Request, data: Data | None) -> S
     plan, rival = request.plan, request.rival
     if rival is not None and path.settings.loss == rival.name:
         plan = replace(plan, loss=rival)
-    return Selected(path, request.problem, plan, request.outer, request.refit, data)
+    return Selected(path, request.problem, plan, request.outer, request.refit, data, request.n_jobs)

@@ -72,6 +72,8 @@ def select(request: Request, data: Data | None = None) -> Selected:
     data = plan.data(problem, is_shared=request.searches_often) if data is None else data
     outcome = _search(problem, plan, data, request, began, checkpoint)
     path, plan, explanation = outcome.path, outcome.plan, outcome.explanation
+    if request.report is not None:
+        request.report(len(path.steps))
     path = with_refit(path, plan, data, request.refit)
     path = _with_size(path, outcome.pair, plan, data, request)
     if requested.direction != plan.direction:
@@ -255,13 +257,8 @@ def _more_penalties(request: Request) -> int:
 
 def _diagonal(data: Data) -> Float:
     """Return ‖x_i‖² about the means of all rows, (n)."""
-    if isinstance(data, LooData):
-        (diagonal,) = to_host(data.start.diagonal)
-        return diagonal
-    total = data.total
-    if not data.problem.fit_intercept:
-        return total.xx
-    return np.maximum(total.xx - total.x**2 / total.weight, 0.0)
+    (diagonal,) = to_host(data.start.diagonal)
+    return diagonal
 
 
 def _joint(
@@ -276,7 +273,14 @@ def _joint(
     size = None if request.is_automatic else request.limits.size
     for _ in range(1 + _more_penalties(request)):
         paths += search_paths(
-            plan, data, alphas, request.limits, request.options.watch, checkpoint, len(paths)
+            plan,
+            data,
+            alphas,
+            request.limits,
+            request.options.watch,
+            checkpoint,
+            len(paths),
+            request.n_jobs,
         )
         paths.sort(key=lambda path: path.settings.alpha)
         surface = joint_surface(paths, request.limits.size, size, data.problem.n_forced)

@@ -51,7 +51,7 @@ def _found() -> Iterator[tuple[str, str]]:
 
 def _compiled_steps() -> str:
     """The variant of the compiled steps, or why there are none."""
-    from .._steppers import native
+    from .._base import native
 
     module = native()
     if module is not None:

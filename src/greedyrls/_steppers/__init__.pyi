@@ -1,3 +1,3 @@
+from ._compiled_folds import gains_by_compiled_folds as gains_by_compiled_folds
 from ._compiled_rows import can_compile as can_compile
-from ._native import native as native
 from ._stepper import stepping_for as stepping_for

@@ -11,24 +11,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float
-from .._criteria import LooData, LossState
-from .._features import GramColumns
+from .._criteria import LooData, LossState, SelectionState
+from .._features import GramColumns, Ranking
 from .._problem import Loss
 from .._rows import loss_shares, row_products
+from ._stepper import Stop
 
+# What compiled steps return; the numbers are those of _base/c/search.h.
+TAKEN, DONE, IN_DOUBT, NEEDS_COLUMN, NEEDS_ANCHOR, NO_MEMORY = range(6)
+STOPS = {DONE: Stop.DONE, IN_DOUBT: Stop.IN_DOUBT, NO_MEMORY: Stop.NOT_AVAILABLE}
+# The most runners-up, as in _base/c/search.h.
+MOST_RUNNERS_UP = 64
 # Elements of X, m × n, up to which z of all candidates is kept: a pass over them costs less than
 # bounds and Gram columns do.
 KEPT_ELEMENTS = 1 << 18
 # The same with a loss that no bound is known for.
-_KEPT_BYTES = 1 << 29
+_KEPT_LOSS_BYTES = 1 << 29
 # A copy of X, column by column, may take so many bytes; with more, columns are gathered from X.
-_PACKED_BYTES = 1 << 28
+_PACKED_BYTES = 1 << 27
 # Gram columns may take so many bytes, however small X is.
 _GRAM_BYTES = 1 << 26
+# The fewest Gram columns that there is room for.
+_LEAST_KEPT = 128
 # Types that are read as they are, by their character.
 _TYPES = "?bBhHiIlLqQfd"
 
 LOSSES = {"squared": 0, "absolute": 1, "zero_one": 2, "balanced_zero_one": 3}
+
+
+def in_order(later: list[int]) -> tuple[Ranking, int]:
+    """Return a ranking of features that follow, and how many are to be added with the first."""
+
+    def ranking(count: int) -> list[int]:
+        return later[:count]
+
+    return ranking, 1 + len(later)
+
+
+def add_noted(state: SelectionState, n_whole: int) -> None:
+    """Let the general engine add the features after the first `n_whole`, which were only noted."""
+    added = state.features.take_back(n_whole)
+    for position, index in enumerate(added):
+        state.barred[index] = -np.inf
+        state.add(index, state.measure(index), *in_order(added[position + 1 :]))
 
 
 def can_compile(data: LooData, loss: Loss) -> bool:
@@ -38,12 +63,13 @@ def can_compile(data: LooData, loss: Loss) -> bool:
         values is not None
         and values.dtype.char in _TYPES
         and values.dtype.isnative
+        and values.flags.aligned
         and loss.name in LOSSES
         and data.layout.is_single
         and data.layout.costs is None
         and problem.X.centers is None
         and len(data.samples.blocks) == 1
-        and (loss.name == "squared" or 8 * values.size <= _KEPT_BYTES)
+        and (loss.name == "squared" or 8 * values.size <= _KEPT_LOSS_BYTES)
     )
 
 
@@ -81,9 +107,9 @@ class CompiledRows:
             self.n_targets,
             self.is_packed,
         )
-        most = max(_GRAM_BYTES, problem.X.nbytes // 4) // (8 * n)
-        self.gram = GramColumns(self._fetch, most, retained=True)
-        self._n_kept, self._most_kept = 0, most
+        self._most_kept = max(_LEAST_KEPT, max(_GRAM_BYTES, problem.X.nbytes // 4) // (8 * n))
+        self.gram = GramColumns(self._fetch, self._most_kept, retained=True)
+        self._n_kept = 0
 
     def _cut(self, values: Float) -> Float:
         """Numbers (… × m) of the rows that count."""
@@ -108,13 +134,18 @@ class CompiledRows:
     def _fetch(self, indices: Sequence[int]) -> Float:
         """Compute Gram columns, and let compiled searches know them."""
         order = np.array(indices, dtype=np.int64)
+        if self._n_kept + len(order) > self._most_kept:
+            self._module.forget(self.handle)
+            for index in list(self.gram.waiting):
+                self.gram.waiting.pop(index)
+            self._n_kept = 0
         self._n_kept += len(order)
         if self.is_packed:
             columns = np.empty((len(order), self.n_features))
         else:
             columns = np.ascontiguousarray(self._data.samples.products(indices))
+            columns[:, self._data.constant] = 0.0  # as packed columns have it
         self._module.products(self.handle, order, columns)
-        columns[:, self._data.constant] = 0.0
         return columns
 
     def anchor_products(self, anchor: Float) -> Float:

@@ -10,35 +10,47 @@ from types import ModuleType
 
 import numpy as np
 
-from .._base import Float
-from .._criteria import LeaveOneOut, LeaveOneOutLoss, LooData, LossState, SelectionState
-from .._features import Ranking
+from .._base import Float, native
+from .._criteria import (
+    EveryCandidate,
+    LeaveOneOut,
+    LooData,
+    LossState,
+    ManyFoldState,
+    SelectionState,
+)
 from .._problem import Loss, make_loss
 from .._rows import SampleStatistics
-from ._compiled_rows import LOSSES, CompiledRows, can_compile
-from ._native import native
-from ._stepper import Stop
+from ._compiled_folds import compiled_fold_stepper
+from ._compiled_rows import (
+    LOSSES,
+    MOST_RUNNERS_UP,
+    NEEDS_ANCHOR,
+    NEEDS_COLUMN,
+    STOPS,
+    TAKEN,
+    CompiledRows,
+    add_noted,
+    can_compile,
+    in_order,
+)
+from ._stepper import Stepper, Stop
 
-# What `step` and `add` return; the numbers are those of c/search.h.
-_TAKEN, _DONE, _IN_DOUBT, _NEEDS_COLUMN, _NEEDS_ANCHOR, _NO_MEMORY = range(6)
-_STOPS = {_DONE: Stop.DONE, _IN_DOUBT: Stop.IN_DOUBT, _NO_MEMORY: Stop.NOT_AVAILABLE}
-# The most runners-up, as in c/search.h.
-_MOST_RUNNERS_UP = 64
 # Features that a search has room for at first, and bytes that it may take for more.
 _FIRST_ROOM = 64
 _ROOM_BYTES = 1 << 24
 
 
-def compiled_stepper(
-    state: SelectionState, criterion: object, n_runners_up: int
-) -> CompiledStepper | None:
+def compiled_stepper(state: SelectionState, criterion: object, n_runners_up: int) -> Stepper | None:
     """Return the stepper of a search, if there is compiled code for it."""
+    if isinstance(state, ManyFoldState):
+        return compiled_fold_stepper(state, n_runners_up)
     module = native()
-    if module is None or n_runners_up > _MOST_RUNNERS_UP or state.keeps_columns:
+    if module is None or n_runners_up > MOST_RUNNERS_UP or state.keeps_columns:
         return None
     if isinstance(criterion, LeaveOneOut) and criterion.is_free:
         loss = make_loss("squared")
-    elif isinstance(criterion, LeaveOneOutLoss) and isinstance(state, LossState):
+    elif isinstance(criterion, EveryCandidate) and isinstance(state, LossState):
         loss = state.criterion_loss
     else:
         return None
@@ -54,15 +66,6 @@ def _rows_of(module: ModuleType, state: SelectionState, loss: Loss) -> CompiledR
         data.compiled[loss.name] = CompiledRows(module, data, state, loss)
     rows: CompiledRows = data.compiled[loss.name]
     return rows
-
-
-def _in_order(later: list[int]) -> tuple[Ranking, int]:
-    """Return a ranking of features that follow, and how many are to be added with the first."""
-
-    def ranking(count: int) -> list[int]:
-        return later[:count]
-
-    return ranking, 1 + len(later)
 
 
 class CompiledStepper:
@@ -94,9 +97,9 @@ class CompiledStepper:
         while self._size < len(selected):
             index = selected[self._size]
             answer = self._module.add(self._search, index)
-            if answer == _NEEDS_COLUMN:
-                self._rows.take(index, *_in_order(selected[self._size + 1 :]))
-            elif answer == _TAKEN:
+            if answer == NEEDS_COLUMN:
+                self._rows.take(index, *in_order(selected[self._size + 1 :]))
+            elif answer == TAKEN:
                 self._size += 1
             else:
                 return Stop.NOT_AVAILABLE
@@ -126,16 +129,16 @@ class CompiledStepper:
         module = self._module
         if self._size >= self._room:
             self._grow(last)
-        while (answer := module.step(self._search, self._best, self._losses)) != _TAKEN:
-            if answer == _NEEDS_COLUMN:
+        while (answer := module.step(self._search, self._best, self._losses)) != TAKEN:
+            if answer == NEEDS_COLUMN:
                 self._rows.take(int(self._best[0]), self._ranking, last - self._size)
-            elif answer == _NEEDS_ANCHOR:
+            elif answer == NEEDS_ANCHOR:
                 anchor = np.empty((self._rows.n_targets, self._rows.n_rows))
                 module.read(self._search, "g", anchor)
                 module.set_anchor(self._search, self._rows.anchor_products(anchor))
             else:
                 self.settle()
-                return _STOPS[answer]
+                return STOPS[answer]
         index = int(self._best[0])
         if not self._rows.keeps_z:
             self._rows.take(index, self._ranking, last - self._size)  # it is there
@@ -160,7 +163,7 @@ class CompiledStepper:
         state, module = self._state, self._module
         products = np.empty(self._size + 1)
         module.read(self._search, "products", products)
-        state.features.note(index, products)
+        state.features.note_step(index, products)
         state.barred[index] = np.inf
         module.read(self._search, "sums", self._sums)
         module.read(self._search, "counters", self._counters)
@@ -192,9 +195,5 @@ class CompiledStepper:
 
     def settle(self) -> None:
         """Let the general engine add what it does not know of."""
-        state = self._state
-        added = state.features.take_back(self._n_whole)
-        for position, index in enumerate(added):
-            state.barred[index] = -np.inf
-            state.add(index, state.measure(index), *_in_order(added[position + 1 :]))
-        self._n_whole = state.size
+        add_noted(self._state, self._n_whole)
+        self._n_whole = self._state.size

@@ -248,6 +248,20 @@ class SelectionResult:
 
         return warnings_of(self)
 
+    def methods_text(self) -> str:
+        """A paragraph for the methods section of a paper, with references.
+
+        It states what was selected from what, by which criterion, how penalty and size were chosen,
+        and the assessment if there is one. Brackets mark what only you know.
+
+        Returns
+        -------
+        str
+        """
+        from ._methods import methods_text_of
+
+        return methods_text_of(self)
+
     def rows(self) -> list[dict[str, Any]]:
         """The path as a table: a row for each size, with names as keys; None if unknown.
 

@@ -133,9 +133,10 @@ def cross_validate_path(
     random_state : int, Generator or None, default=0
         Seed of the folds (also those that choose the penalty) and of the random features.
     n_jobs : int, optional
-        Number of processes over outer folds; -1 uses all cores. The result does not depend on it.
+        Number of outer folds at a time; -1 uses all cores. They run in threads on the same X, or in
+        processes if steps are not compiled and take long. The result does not depend on it.
     verbose : int, default=0
-        1 shows a progress bar (needs tqdm).
+        1 shows a progress bar with the time left (needs tqdm).
 
     Returns
     -------
@@ -276,9 +277,9 @@ def permutation_null(
     random_state : int, Generator or None, default=0
         Seed of the permutations, and of the folds that choose the penalty.
     n_jobs : int, optional
-        Number of processes over permutations; -1 uses all cores. The result does not depend on it.
+        Number of permutations at a time; -1 uses all cores. The result does not depend on it.
     verbose : int, default=0
-        1 shows a progress bar (needs tqdm).
+        1 shows a progress bar with the time left (needs tqdm).
 
     Returns
     -------
@@ -424,7 +425,7 @@ def resample_path(
     n_jobs : int, optional
         Number of processes over draws; -1 uses all cores. The result does not depend on it.
     verbose : int, default=0
-        1 shows a progress bar (needs tqdm).
+        1 shows a progress bar with the time left (needs tqdm).
 
     Returns
     -------

@@ -13,6 +13,7 @@ from .._base import ArrayValue, Float, counted, exported, percent, score
 from ..path import CHOSEN as AT_CHOSEN
 from ..path import (
     LOSSES_BEFORE_SIZES,
+    Methods,
     Reading,
     corrected,
     explained_in_words,
@@ -26,6 +27,7 @@ from ..path import MEASURES as MEASURES
 from ..path import measure_in_words as measure_in_words
 from . import cautions
 from ._class_rates import ClassRates, at_sizes
+from ._methods import assessment_methods
 from ._predictions import Predictions
 from ._stability import Order, Stability, index_by_size
 
@@ -300,6 +302,16 @@ class PathAssessment(ArrayValue):
             forced=self.forced,
         )
 
+    def methods_text(self) -> str:
+        """Return sentences for the methods section of a paper, with references.
+
+        `SelectionPath.methods_text` combines them with those on the selection.
+        """
+        return self._methods().text
+
+    def _methods(self) -> Methods:
+        return assessment_methods(self, LEVEL, self._has_few)
+
     def to_json(self, *, indent: int | None = None) -> str:
         """Return the object as text in the stable JSON format; `indent` as in `json.dumps`.
 
@@ -369,9 +381,14 @@ class PathAssessment(ArrayValue):
         low, high = self.interval
         if np.isnan(low) or self.overlap == 0.0 or not self.estimate[1] > 0.0:
             return ""  # uncorrected errors of old files are too small for an interval
-        few = self.n_samples if self.n_independent is None else self.n_independent
-        about = "roughly " if few < _FEW else ""
+        about = "roughly " if self._has_few else ""
         return f" ({percent(LEVEL)} interval {about}{self.reading.interval(low, high)})"
+
+    @property
+    def _has_few(self) -> bool:
+        """Whether there are too few independent samples for intervals to be trusted."""
+        count = self.n_samples if self.n_independent is None else self.n_independent
+        return count < _FEW
 
     def _rates_in_words(self) -> str:
         """Return further measures of a classification and advice, each after a space."""

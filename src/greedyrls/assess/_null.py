@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._base import ArrayValue, Float, counted, exported, number
-from ..path import Reading, measure_in_words
+from ..path import Methods, Reading, measure_in_words
+from ._methods import null_methods
 
 # Losses are equal if they differ by less than this, relatively.
 _TIE = 1e-10
@@ -102,6 +103,16 @@ class PermutationNull(ArrayValue):
         tail = (1.0 - level) / 2.0
         low, high = np.quantile(self.null_losses, (tail, 1.0 - tail), axis=0)
         return low, high
+
+    def methods_text(self) -> str:
+        """Return sentences for the methods section of a paper, with references.
+
+        `SelectionPath.methods_text` combines them with those on the selection.
+        """
+        return self._methods().text
+
+    def _methods(self) -> Methods:
+        return null_methods(self)
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return the object as text in the stable JSON format; `indent` as in `json.dumps`.

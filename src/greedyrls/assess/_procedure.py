@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import reprlib
-import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, is_whole
+from .._base import Float, is_whole, without_runtime_warnings
 from .._criteria import LooData, share_columns
 from .._data import DenseMatrix, Matrix
 from .._problem import (
@@ -28,7 +28,7 @@ from .._problem import (
     one_per_row,
     report_non_finite,
 )
-from .._search import Plan, check_input, check_supported, folds_of
+from .._search import Plan, check_input, check_supported, folds_of, is_compiled
 from .._select import Caller, Options, Request, make_request, problem_of, select, takes_groups
 from ._trial import Rows, Trial
 
@@ -50,6 +50,19 @@ class Procedure:
     options: Options
     measure: Loss
     class_weights: ClassWeights | None = None
+    report: Callable[[int], None] | None = None  # is told the steps of searches that have ended
+
+    @property
+    def request(self) -> Request:
+        """The selection on all rows."""
+        return self._request(np.arange(self.problem.n_samples), None)
+
+    @property
+    def is_for_threads(self) -> bool:
+        """Whether selections can run in threads: compiled, and no function of the user's."""
+        plan = self.request.plan
+        is_function = any(loss.name.startswith("callable:") for loss in (plan.loss, self.measure))
+        return is_compiled(plan, self.problem) and not is_function
 
     @property
     def is_size_chosen(self) -> bool:
@@ -59,7 +72,7 @@ class Procedure:
     @property
     def criterion(self) -> str:
         """What a selection goes by, in words."""
-        request = self._request(np.arange(self.problem.n_samples), None)
+        request = self.request
         plan = request.plan
         how = "leave-one-out" if plan.folds is None else plan.cv
         is_open = request.rival is not None
@@ -83,8 +96,7 @@ class Procedure:
 
     def shared(self) -> LooData | None:
         """Data of all rows, whose Gram columns trials on some of them can use; or none."""
-        plan = self._request(np.arange(self.problem.n_samples), None).plan
-        if not self._shares_columns(plan):
+        if not self._shares_columns(self.request.plan):
             return None
         return LooData(self.problem, is_shared=True)
 
@@ -116,15 +128,16 @@ class Procedure:
                     groups = None if request.outer_groups is None else self.groups
                     request = replace(request, outer=outer, outer_groups=groups)
             data = LooData(problem, is_shared=True)
-            share_columns(whole, data)
+            # Compiled searches have packed columns of their own rows, which make Gram columns fast.
+            if not is_compiled(request.plan, problem):
+                share_columns(whole, data)
         else:
             # Other losses look at the rows in every step, folds have sums of their own, and rows
             # that count several times are others: there is little to share, and fewer are faster.
             problem = self._part(rows, counts, problem.here.take(rows))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # the curves say where a path ended
+        with without_runtime_warnings():  # the curves say where a path ended
             try:
-                selected = select(replace(request, problem=problem), data)
+                selected = select(replace(request, problem=problem, report=self.report), data)
             except ValueError:
                 if (
                     problem.X is not self.problem.X

@@ -1,6 +1,7 @@
 """Repeat the selection in outer folds, on resampled rows or on permuted targets, in parallel.
 
-Repeats go to worker processes in batches, and those of a batch share their Gram columns.
+Compiled searches run in threads. Others go to worker processes in batches, which share their Gram
+columns, unless all of them take less time than the processes need to start.
 """
 
 from __future__ import annotations
@@ -8,13 +9,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from threading import Event
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
-from .._base import Float, is_whole, limits_threads, progress_bar
+from .._base import Float, Jobs, in_threads, is_whole, jobs_bar, limits_threads
 from .._criteria import Design, LooData, Part, Tests, test_ratio
 from .._problem import Folds, Problem, Split, brier_and_log_loss, make_loss
 from .._search import positive_rows
@@ -243,21 +247,69 @@ def repeat(
 ) -> list[Answer]:
     """Return ``call(procedure, whole, *job)`` for each job, in the order of the jobs."""
     workers = min(effective_n_jobs(_checked(n_jobs)), len(jobs))
+    request = procedure.request
     answers: list[Answer] = []
-    with closing(progress_bar(verbose, len(jobs), what=what)) as bar:
-        if workers <= 1:
-            new_answers: Iterator[Answer] = _answers(procedure, call, jobs)
+    with closing(jobs_bar(verbose, len(jobs), request.n_steps, what)) as bar:
+        if workers > 1 and not procedure.is_for_threads and _takes_long(procedure, len(jobs)):
+            new_answers = _in_processes(procedure, call, jobs, workers)
         else:
-            batches = np.array_split(np.arange(len(jobs)), min(len(jobs), _BATCHES * workers))
-            results = Parallel(n_jobs=workers, return_as="generator")(
-                delayed(_batch)(procedure, call, [jobs[index] for index in batch])
-                for batch in batches
-            )
-            new_answers = (answer for batch in results for answer in _passed_on(batch))
-        for answer in new_answers:
+            workers = workers if procedure.is_for_threads else 1
+            new_answers = _in_threads(procedure, call, jobs, workers, bar)
+        for number, answer in enumerate(new_answers):
             answers.append(answer)
-            bar.update(shown(answer))
+            bar.finish(number, shown(answer))
     return answers
+
+
+def _takes_long(procedure: Procedure, count: int) -> bool:
+    """Return whether so many selections take long enough for processes; a user's function may."""
+    request = procedure.request
+    is_function = procedure.measure.name.startswith("callable:")
+    return is_function or replace(request, problem=procedure.problem).pays_processes(
+        request.plan, count
+    )
+
+
+def _in_threads(
+    procedure: Procedure,
+    call: Callable[..., Answer],
+    jobs: Sequence[tuple[Any, ...]],
+    workers: int,
+    bar: Jobs,
+) -> Iterator[Answer]:
+    """Yield the answers in order; all selections use the same X in memory.
+
+    After an interrupt, selections in other threads end with the search that they are at.
+    """
+    whole, is_over = procedure.shared(), Event()
+
+    def report(number: int, count: int) -> None:
+        if is_over.is_set():
+            raise KeyboardInterrupt
+        bar.advance(number, count)
+
+    calls = [
+        partial(call, replace(procedure, report=partial(report, number)), whole, *job)
+        for number, job in enumerate(jobs)
+    ]
+    try:
+        yield from in_threads(calls, workers)
+    finally:
+        is_over.set()
+
+
+def _in_processes(
+    procedure: Procedure,
+    call: Callable[..., Answer],
+    jobs: Sequence[tuple[Any, ...]],
+    workers: int,
+) -> Iterator[Answer]:
+    """Yield the answers in order, batch by batch."""
+    batches = np.array_split(np.arange(len(jobs)), min(len(jobs), _BATCHES * workers))
+    results = Parallel(n_jobs=workers, return_as="generator")(
+        delayed(_batch)(procedure, call, [jobs[index] for index in batch]) for batch in batches
+    )
+    return (answer for batch in results for answer in _passed_on(batch))
 
 
 class Batch(NamedTuple):
@@ -273,7 +325,8 @@ def _batch(
     # A worker does not have the warning filters of its caller, and would print all warnings.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        answers = list(_answers(procedure, call, jobs))
+        whole = procedure.shared()
+        answers = [call(procedure, whole, *job) for job in jobs]
     entries = (
         (str(warning.message), warning.category, warning.filename, warning.lineno)
         for warning in caught
@@ -288,18 +341,10 @@ def _passed_on(batch: Batch) -> list[Any]:
     return batch.answers
 
 
-def _answers(
-    procedure: Procedure, call: Callable[..., Answer], jobs: Sequence[tuple[Any, ...]]
-) -> Iterator[Answer]:
-    whole = procedure.shared()
-    for job in jobs:
-        yield call(procedure, whole, *job)
-
-
 def _checked(n_jobs: Any) -> int | None:
     if n_jobs is not None and (not is_whole(n_jobs) or n_jobs == 0):
         raise ValueError(
-            f"n_jobs must be None (1), a number of processes, or -1 for all cores; got {n_jobs!r}."
+            f"n_jobs must be None (1), a number of jobs, or -1 for all cores; got {n_jobs!r}."
         )
     return None if n_jobs is None else int(n_jobs)
 

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import ArrayValue, Float, agree, counted, exported, percent, score
+from ..path import Methods
+from ._methods import stability_methods
 
 if TYPE_CHECKING:
     import pandas
@@ -170,6 +172,16 @@ class Stability(ArrayValue):
         return pandas.DataFrame(
             {"index": order, "feature": self.names(order), "frequency": shares[order]}
         )
+
+    def methods_text(self) -> str:
+        """Return sentences for the methods section of a paper, with references.
+
+        `SelectionPath.methods_text` combines them with those on the selection.
+        """
+        return self._methods().text
+
+    def _methods(self) -> Methods:
+        return stability_methods(self)
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return the object as text in the stable JSON format; `indent` as in `json.dumps`.

@@ -108,8 +108,8 @@ def select(
       greedyrls select genes.csv.gz -t tumour --id sample --loss auc --cv 10 --permutations 100
 
     With --out it writes result.json (everything), model.json (to predict and export), path.csv,
-    report.html (open it in a browser) and path.png; with --assess also assessment.csv and
-    assessment.png.
+    report.html (open it in a browser), path.png and methods.txt (a paragraph for a paper); with
+    --assess also assessment.csv and assessment.png.
     """
     from ._select import FOLDS, Extras, select_features
 

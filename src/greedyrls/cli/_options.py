@@ -390,8 +390,8 @@ QUESTION = _stacked(
         "--jobs",
         type=int,
         metavar="N",
-        default=1,
+        default=-1,
         show_default=True,
-        help="Number of processes for outer folds, resamples and permutations; -1 uses all cores.",
+        help="Number of cores to use; -1 uses all. The result does not depend on it.",
     ),
 )

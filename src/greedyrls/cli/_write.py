@@ -21,17 +21,18 @@ from .._base import number, replace_file
 from ..app import InputError, SelectionResult, or_none
 from ..assess import PathAssessment
 
-RESULT, MODEL, PATH, REPORT, PICTURE = (
+RESULT, MODEL, PATH, REPORT, PICTURE, METHODS = (
     "result.json",
     "model.json",
     "path.csv",
     "report.html",
     "path.png",
+    "methods.txt",
 )
 
 
 ASSESSMENT_TABLE, ASSESSMENT_PICTURE = "assessment.csv", "assessment.png"
-WRITTEN = (RESULT, MODEL, PATH, REPORT, PICTURE)
+WRITTEN = (RESULT, MODEL, PATH, REPORT, PICTURE, METHODS)
 ASSESSED = (*WRITTEN, ASSESSMENT_TABLE, ASSESSMENT_PICTURE)
 
 
@@ -104,6 +105,7 @@ def write_result(result: SelectionResult, folder: Path) -> list[Path]:
         PATH: lambda: rows_as_csv(result.rows()),
         REPORT: lambda: make_report(result),
         PICTURE: lambda: picture(result),
+        METHODS: lambda: result.methods_text() + "\n",
     }
     assessment = result.assessment
     if assessment is not None:

@@ -50,7 +50,6 @@ CALLER = Caller(
     {"n_features": "n_features_to_select"},
     takes_shares=True,
     takes_auto_loss=True,
-    spreads_folds=True,
 )
 # Sparse formats of X that are not converted.
 SPARSE = ("csc", "csr")

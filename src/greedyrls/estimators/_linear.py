@@ -119,8 +119,8 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
     random_state : int, RandomState, Generator or None, default=0
         Seed of the outer folds if `alpha_cv` is a number.
     n_jobs : int, optional
-        Number of threads over outer folds, or over blocks of rows if there are no outer folds; -1
-        uses all cores. The result does not depend on it. See `GreedyRLSRegressor`.
+        Number of searches that run at the same time, or of threads over blocks of rows if there is
+        only one; -1 uses all cores. The result does not depend on it. See `GreedyRLSRegressor`.
     verbose : int, default=0
         1 shows a progress bar on long runs (needs tqdm).
 

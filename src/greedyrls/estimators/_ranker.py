@@ -46,9 +46,7 @@ from ..path import SelectionPath, SizeRule
 from ._base import SPARSE, GreedyRLSBase
 
 # Groups are the queries, which the criterion leaves out by folds of its own.
-_CALLER = Caller(
-    {"n_features": "n_features_to_select"}, takes_shares=True, has_folds=True, spreads_folds=True
-)
+_CALLER = Caller({"n_features": "n_features_to_select"}, takes_shares=True, has_folds=True)
 # Scores of samples left out that differ by less, relative to those of their query, are tied.
 _ROUNDING = 1e-11
 
@@ -101,9 +99,10 @@ class GreedyRLSRanker(GreedyRLSBase):
     random_state : int, RandomState, Generator or None, default=0
         Seed of the outer folds if `alpha_cv` is a number and there are no groups.
     n_jobs : int, optional
-        Threads over outer folds; -1 takes all cores. The answer is the same. With a number for
-        `alpha` and for the size there are no outer folds: then threads work on blocks of rows if
-        there are no groups, and `n_jobs` has no effect yet on a search that leaves out queries.
+        Number of outer folds that are searched at the same time, in threads; -1 uses all cores.
+        The result does not depend on it. With a number for `alpha` and for the size there are no
+        outer folds: then threads work on blocks of rows if X is large and there are no groups, and
+        `n_jobs` has no effect on a search that leaves out queries.
     verbose : int, default=0
         1 shows a progress bar on long runs (needs tqdm).
 
@@ -144,11 +143,13 @@ class GreedyRLSRanker(GreedyRLSBase):
 
     Notes
     -----
-    Cost: O(m·n·(k + s)) for a step, with queries of s samples (of large ones 2·k count), and memory
-    for a copy of X in float64, minus its means in each query, plus m·s numbers. The cost does not
-    depend on the number of queries. A sparse X is converted to a dense array, because its
-    differences are dense. With the defaults there are 36 selections, one for each of 7 penalties
-    and 5 outer folds and one on all queries; with a number for `alpha` a single one.
+    Cost: O(m·n) for a step where steps are compiled, else O(m·n·(k + s)) with queries of s samples
+    (of large ones 2·k count). Memory: a copy of X in float64, minus its means in each query, plus
+    m·s numbers, and m·n for each penalty where steps are compiled (up to 64 MB each; beyond that
+    they are not). The cost does not depend on the number of queries. A sparse X is converted to a
+    dense array, because its differences are dense. With the defaults there are 36 selections, one
+    for each of 7 penalties and 5 outer folds and one on all queries; with a number for `alpha` a
+    single one.
 
     The losses and NDCG along the path are of queries left out, but by features that were searched
     for with these queries: they are optimistic, the more so the more features were searched.

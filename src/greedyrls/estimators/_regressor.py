@@ -85,9 +85,11 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
     random_state : int, RandomState, Generator or None, default=0
         Seed of the outer folds if `alpha_cv` is a number.
     n_jobs : int, optional
-        Threads over outer folds, or over blocks of rows where there are none; -1 takes all cores.
-        The answer is the same. A function for `loss` is called by one thread. It has no effect yet
-        on a single search by folds of X in memory, nor on X on a device or a cluster.
+        Number of searches (penalties in outer folds) that run at the same time, in threads, or in
+        processes if steps are not compiled and take long; -1 uses all cores. A single search by
+        leave-one-out, and X in a file, use threads for blocks of rows if X is large. The result
+        does not depend on it. A callable `loss` is called from one thread. It has no effect on a
+        single search by folds of X in memory, nor on X on a device or a cluster.
     verbose : int, default=0
         1 shows a progress bar on long runs (needs tqdm).
 

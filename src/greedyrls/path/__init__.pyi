@@ -15,6 +15,11 @@ from ._measures import explained as explained
 from ._measures import explained_in_words as explained_in_words
 from ._measures import measure_in_words as measure_in_words
 from ._measures import reading_of as reading_of
+from ._methods import WEIGHTS as WEIGHTS
+from ._methods import Methods as Methods
+from ._methods import combined as combined
+from ._methods import folds_in_methods as folds_in_methods
+from ._methods import methods_of as methods_of
 from ._path import SelectionPath as SelectionPath
 from ._path_format import PATH_FORMAT as PATH_FORMAT
 from ._sets import BestLosses as BestLosses

@@ -12,6 +12,7 @@ from scipy import linalg
 
 from .._base import Float, counted, exported, number
 from ._linear import column_count, linear_values
+from ._methods import HasMethods, Task, check_task, combined, methods_of
 from ._sets import best_sets
 from ._size import SizeChoice, model_in_words
 from ._steps import Counters, FeatureSet, Moments, Settings, Step, StopReason
@@ -206,6 +207,37 @@ class SelectionPath:
         penalties = self.refit_alphas if self.chosen_size else None
         penalty = None if penalties is None else penalties[self.chosen_size - 1]
         return model_in_words(parts, penalty, self.unit)
+
+    def methods_text(self, *assessed: HasMethods, task: Task | None = None) -> str:
+        """Return a paragraph for the methods section of a paper, with references.
+
+        It states what was selected from what, by which criterion, and how penalty and size were
+        chosen. Brackets mark what only you know, such as the preprocessing.
+
+        Parameters
+        ----------
+        *assessed : PathAssessment, Stability or PermutationNull
+            Results of `greedyrls.assess` for the same data, described in further sentences.
+        task : {"regression", "classification", "ranking"}, optional
+            What y is. By default it is inferred from the loss or, for a ranker with queries, from
+            the folds; otherwise the text is worded for any task.
+
+        Returns
+        -------
+        str
+            The paragraph, an empty line and the references. The version is that of the installed
+            package.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from greedyrls import greedy_path
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> text = greedy_path(X, y, 3, alpha=0.01).methods_text(task="regression")
+        >>> "The 3 selected features, in the order of selection, were bmi, s5 and bp." in text
+        True
+        """
+        return combined(methods_of(self, check_task(task)), assessed).text
 
     @property
     def unit(self) -> str:
@@ -428,45 +460,9 @@ class SelectionPath:
         With a penalty chosen by the nested rule also the losses of the models in the outer folds;
         "loss" is that of the search, with its penalty. Indexed by the number of features.
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError("to_frame needs pandas: pip install 'greedyrls[pandas]'.") from error
+        from ._frame import path_frame
 
-        before = np.concatenate(([self.initial_loss], self.losses[:-1]))
-        first = [best.runners_up[0] if best.runners_up else (None, np.nan) for best in self.sets]
-        runner_names = [None if index is None else self.name_of(index) for index, _ in first]
-        honest = {}
-        if self.held_out is not None:
-            losses, errors = self.held_out
-            honest = {"held_out_loss": losses, "held_out_error": errors}
-        return pandas.DataFrame(
-            {
-                **self._added(),
-                "loss": self.losses,
-                "standard_error": self.standard_errors,
-                "gain": before - self.losses,
-                **({} if self.costs is None else {"cost": self.costs}),
-                **honest,
-                "runner_up": runner_names,
-                "runner_up_loss": [loss for _, loss in first],
-                "forced": [best.forced for best in self.sets],
-                **self._seconds(),
-            },
-            index=pandas.RangeIndex(1, len(self) + 1, name="n_features"),
-        )
-
-    def _added(self) -> dict[str, Any]:
-        """Return the features that each size adds, with a column number if it is always one."""
-        counts = [best.count for best in self.sets]
-        is_single = self.is_nested and counts == list(range(1, len(self) + 1))
-        return {**({"index": self.indices} if is_single else {}), "feature": self.changes()}
-
-    def _seconds(self) -> dict[str, Any]:
-        """Return the seconds of the steps, if there is one step for each size."""
-        if len(self.steps) != len(self.sets):
-            return {}
-        return {"seconds": [step.seconds for step in self.steps]}
+        return path_frame(self)
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The path as text in the stable JSON format (docs/reference/path-format.md).

@@ -53,6 +53,13 @@ class Fact(NamedTuple):
     is_code: bool = False
 
 
+class MethodsText(NamedTuple):
+    """The paragraph for a paper, and its references."""
+
+    paragraph: str
+    references: list[str]
+
+
 class DrawnPanel(NamedTuple):
     """A panel with its charts, and the lines shown at each size."""
 
@@ -106,6 +113,7 @@ def make_contents(result: SelectionResult) -> tuple[dict[str, Any], dict[str, An
         "confusion": confusion_table(result),
         "intervals": coefficient_intervals(result, names),
         "to_report": _to_report(result),
+        "methods": _methods(result),
         "own_measure": result.own_reading.name,
         "measure": result.reading.name,
         "how_chosen": how_it_was_chosen(result),
@@ -130,6 +138,7 @@ def _script_data(
             source: source_in_words(result, source)
             for source in ("test", "held_out", "own", "initial")
         },
+        "methods": result.methods_text(),
         "panels": [_panel_data(panel) for panel in panels],
         "surface": None if heat_map is None else _surface_data(heat_map),
     }
@@ -306,6 +315,11 @@ def _to_report(result: SelectionResult) -> str:
         "does best on the test folds would be one more choice made on them, and its result too "
         "good."
     )
+
+
+def _methods(result: SelectionResult) -> MethodsText:
+    paragraph, *lines = result.methods_text().splitlines()
+    return MethodsText(paragraph, [line for line in lines if line and line != "References"])
 
 
 def _folds(result: SelectionResult) -> list[tuple[str, str, str]]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import jinja2
 
 _STYLES = ("colours.css", "page.css", "charts.css", "print.css")
-_SCRIPTS = ("start.js", "model.js", "charts.js", "surface.js")
+_SCRIPTS = ("start.js", "model.js", "charts.js", "surface.js", "methods.js")
 # Characters that could end the enclosing element, or a line of a script, are escaped.
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 

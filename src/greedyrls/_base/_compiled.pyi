@@ -1,0 +1,88 @@
+"""The functions of c/module.c. Rows and searches are capsules."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+def variant() -> str: ...
+def new_rows(
+    X: NDArray[Any],
+    rows: NDArray[Any] | None,
+    means: NDArray[Any] | None,
+    root: NDArray[Any] | None,
+    weights: NDArray[Any],
+    shares: NDArray[Any],
+    scale: float,
+    diagonal: NDArray[Any],
+    correlation: NDArray[Any],
+    r: NDArray[Any],
+    d: NDArray[Any],
+    y: NDArray[Any],
+    n_targets: int,
+    is_packed: bool,
+    /,
+) -> object: ...
+def products(rows: object, indices: NDArray[Any], out: NDArray[Any], /) -> None: ...
+def forget(rows: object, /) -> None: ...
+def new_search(
+    rows: object,
+    alpha: float,
+    loss: int,
+    initial_loss: float,
+    barred: NDArray[Any],
+    capacity: int,
+    keeps_z: bool,
+    /,
+) -> object: ...
+def step(search: object, best: NDArray[Any], losses: NDArray[Any], /) -> int: ...
+def add(search: object, index: int, /) -> int: ...
+def read(search: object, what: str, out: NDArray[Any], /) -> None: ...
+def lowest(search: object, out: NDArray[Any], /) -> int: ...
+def set_anchor(search: object, products: NDArray[Any], /) -> None: ...
+def loo_curve(
+    columns: NDArray[Any],
+    inverses: NDArray[Any],
+    steps: NDArray[Any],
+    r: NDArray[Any],
+    d: NDArray[Any],
+    out: NDArray[Any],
+    k: int,
+    m: int,
+    n_models: int,
+    n_targets: int,
+    /,
+) -> None: ...
+def new_fold_rows(
+    n_rows: int,
+    starts: NDArray[Any],
+    delta: NDArray[Any],
+    tau: NDArray[Any],
+    errors: NDArray[Any],
+    diagonal: NDArray[Any],
+    energy: NDArray[Any],
+    /,
+) -> object: ...
+def new_fold_search(
+    rows: object, V: NDArray[Any], alpha: float, barred: NDArray[Any], capacity: int, /
+) -> object: ...
+def fold_choose(search: object, best: NDArray[Any], losses: NDArray[Any], /) -> int: ...
+def fold_add(
+    search: object,
+    index: int,
+    gram: NDArray[Any],
+    x: NDArray[Any],
+    sums: NDArray[Any],
+    /,
+) -> int: ...
+def fold_drift(search: object, /) -> float: ...
+def fold_losses(search: object, out: NDArray[Any], /) -> None: ...
+def fold_curve(
+    starts: NDArray[Any],
+    start: NDArray[Any] | None,
+    columns: NDArray[Any],
+    steps: NDArray[Any],
+    errors: NDArray[Any],
+    sums: NDArray[Any],
+    kept: NDArray[Any] | None,
+    /,
+) -> int: ...

@@ -1,0 +1,370 @@
+/* Searches by bounds in feature space. */
+#ifndef GREEDYRLS_BOUNDED_H
+#define GREEDYRLS_BOUNDED_H
+
+#include "choice.h"
+
+/* z = x_i − X_S β of a few candidates, (GROUP × ld); beta is (|S| × GROUP). */
+static void residuals(Search *search, const int64_t *indices, int64_t count, const double *beta,
+                      double *out) {
+    const int64_t s = search->size, ld = search->rows->ld;
+    const double *x[GROUP];
+    for (int64_t c = 0; c < GROUP; c++) x[c] = column_of(search, indices[c < count ? c : 0]);
+    const double *first = s ? chosen_column(search, 0) : NULL;
+    const int64_t stride = search->columns == NULL ? 0 : ld; /* 0: columns lie anywhere */
+    for (int64_t j = 0; j < ld; j += WIDTH) {
+        Vector z0 = AT(x[0] + j), z1 = AT(x[1] + j), z2 = AT(x[2] + j), z3 = AT(x[3] + j);
+        for (int64_t k = 0; k < s; k++) {
+            const Vector chosen = AT((stride ? first + k * stride : chosen_column(search, k)) + j);
+            const double *b = beta + k * GROUP;
+            z0 -= b[0] * chosen, z1 -= b[1] * chosen, z2 -= b[2] * chosen, z3 -= b[3] * chosen;
+        }
+        *(Vector *)(out + j) = z0;
+        *(Vector *)(out + ld + j) = z1;
+        *(Vector *)(out + 2 * ld + j) = z2;
+        *(Vector *)(out + 3 * ld + j) = z3;
+    }
+}
+
+/* Bounds of all candidates from vectors of n numbers; +inf for other features. */
+static void bound_all(Search *search) {
+    const Rows *rows = search->rows;
+    const int64_t n = rows->n, t = rows->t;
+    const double *sums = search->sums, largest = sums[6 * t + 2];
+    const double shrink = 1.0 / (largest * largest);
+    double *RESTRICT bounds = search->bounds;
+    const double *RESTRICT delta = search->delta, *RESTRICT norms = search->norms;
+    for (int64_t i = 0; i < n; i++) bounds[i] = search->total;
+    for (int64_t k = 0; k < t; k++) {
+        const double g_r = sums[t + k], g_g = sums[2 * t + k], r_r = sums[k] + TINY;
+        double c1 = g_r / r_r, c2 = 0.0, square = (1.0 + SUM_ROUNDING) * g_g - c1 * g_r;
+        if (search->has_anchor) {
+            const double a_r = sums[3 * t + k], a_a = sums[5 * t + k], slope = a_r / r_r;
+            const double across = a_a - slope * a_r, a_g = sums[4 * t + k] - slope * g_r;
+            c2 = a_g / (fabs(across) + PARALLEL * a_a + TINY);
+            c1 -= c2 * slope;
+            square += c2 * (c2 * across - 2.0 * a_g);
+        }
+        const double least = SUM_ROUNDING * g_g, distance = sqrt(square > least ? square : least);
+        search->distances[k] = distance;
+        const double *RESTRICT tau = search->tau + k * n, *RESTRICT inner = search->inner + k * n;
+        const double *RESTRICT anchored =
+            !search->has_anchor ? inner : search->anchored + k * n;
+        SIMD()
+        for (int64_t i = 0; i < n; i++) {
+            const double rho = tau[i] / delta[i], size = fabs(rho) * sqrt(norms[i]);
+            bounds[i] -= 2.0 * rho * (c1 * inner[i] + c2 * anchored[i]) +
+                         size * (2.0 * distance - size * shrink);
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const double scale = rows->diagonal[i] + search->alpha;
+        if (search->barred[i]) bounds[i] = INFINITY;
+        else if (delta[i] < TRUSTED_PIVOT * scale || isnan(bounds[i])) bounds[i] = -INFINITY;
+    }
+}
+
+/* The features of the `count` lowest bounds, lowest first: of all, or of the `n` in `among`. */
+static int64_t lowest_among(const double *bounds, const int64_t *among, int64_t n, int64_t count,
+                            int64_t *indices) {
+    int64_t found = 0;
+    double last = INFINITY;
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t i = among == NULL ? k : among[k];
+        const double bound = bounds[i];
+        if (!(bound < last)) continue;
+        int64_t place = found < count ? found++ : found - 1;
+        while (place > 0 && bounds[indices[place - 1]] > bound)
+            indices[place] = indices[place - 1], place--;
+        indices[place] = i;
+        if (found == count) last = bounds[indices[found - 1]];
+    }
+    return found;
+}
+
+/* How z of a candidate is spread over the rows, for the bounds of later steps. */
+static void remember_spread(Search *search, int64_t i, const double *RESTRICT z) {
+    const int64_t n = search->rows->n, ld = search->rows->ld;
+    double fourth = 0.0;
+    SIMD(reduction(+ : fourth))
+    for (int64_t j = 0; j < ld; j++) fourth += (z[j] * z[j]) * (z[j] * z[j]);
+    const int is_known = fourth > DBL_MIN && fourth < INFINITY;
+    search->fourth[i] = is_known ? sqrt(sqrt(fourth)) : UNKNOWN;
+    for (int64_t k = 0; k < search->rows->t; k++) {
+        const double *RESTRICT r = search->r + k * ld;
+        double mixed = 0.0;
+        SIMD(reduction(+ : mixed))
+        for (int64_t j = 0; j < ld; j++) mixed += (r[j] * z[j]) * (r[j] * z[j]);
+        search->mixed[k * n + i] = is_known ? sqrt(mixed) : 0.0;
+    }
+}
+
+/* The same after a feature: r ← r − t q, z_i ← z_i − l_i q, where q = z/√δ of that feature. */
+static void follow_spread(Search *search, int64_t index, const double *RESTRICT l, const Best *best) {
+    const int64_t n = search->rows->n;
+    const double root = sqrt(best->delta), size = search->fourth[index] / root;
+    for (int64_t k = 0; k < search->rows->t; k++) {
+        double *RESTRICT mixed = search->mixed + k * n;
+        const double *RESTRICT fourth = search->fourth;
+        const double lost = fabs(best->rho[k]) * root * size;
+        const double other = mixed[index] / root + lost * size;
+        SIMD()
+        for (int64_t i = 0; i < n; i++) {
+            const double left = mixed[i] - lost * fourth[i] - other * fabs(l[i]);
+            mixed[i] = left > 0.0 ? left : 0.0;
+        }
+    }
+    double *RESTRICT fourth = search->fourth;
+    SIMD()
+    for (int64_t i = 0; i < n; i++) fourth[i] += size * fabs(l[i]);
+}
+
+/* At least what growing leverages add to a bound. */
+static double growth_of(const Search *search, int64_t i) {
+    const int64_t n = search->rows->n, t = search->rows->t;
+    if (search->fourth == NULL) return 0.0;
+    const double largest = search->sums[6 * t + 2], fourth = search->fourth[i];
+    double growth = 0.0;
+    for (int64_t k = 0; k < t; k++) {
+        const double rho = fabs(search->tau[k * n + i] / search->delta[i]);
+        const double spread = search->mixed[k * n + i] - rho * fourth * fourth;
+        if (spread > 0.0) growth += spread * spread;
+    }
+    return growth * 2.0 / (largest * largest * largest * search->delta[i]);
+}
+
+/* How much a bound could rise if g·z_i were known. */
+static double slack_of(const Search *search, int64_t i) {
+    double slack = 0.0;
+    for (int64_t k = 0; k < search->rows->t; k++)
+        slack += search->distances[k] * fabs(search->tau[k * search->rows->n + i]);
+    return 2.0 * slack * sqrt(search->norms[i]) / search->delta[i];
+}
+
+/* z of a candidate that was scored lately, brought up to the current model; NULL if it was not. */
+static double *cached_z(Search *search, int64_t i) {
+    const int64_t n = search->rows->n, ld = search->rows->ld, slot = search->slot_of[i];
+    if (slot < 0 || search->slot_feature[slot] != i) return NULL;
+    double *RESTRICT z = search->cached + slot * ld;
+    for (int64_t u = search->slot_size[slot]; u < search->size; u++) {
+        const double slope = search->L[u * n + i] / sqrt(search->pivots[u]);
+        const double *RESTRICT chosen = search->chosen_z + u * ld;
+        for (int64_t j = 0; j < ld; j++) z[j] -= slope * chosen[j];
+    }
+    search->slot_size[slot] = search->size;
+    return z;
+}
+
+/* A slot for z of a candidate: the one that was filled longest ago. */
+static double *new_slot(Search *search, int64_t i) {
+    const int64_t slot = search->n_filled++ % search->n_slots;
+    search->slot_feature[slot] = i;
+    search->slot_size[slot] = search->size;
+    search->slot_of[i] = slot;
+    return search->cached + slot * search->rows->ld;
+}
+
+/* z of a few candidates, from their slots or from the columns: pointers that stay valid as long as
+ * no more than n_slots others are asked for. */
+static void take_z(Search *search, const int64_t *indices, int64_t count, double **z, double *work) {
+    const int64_t s = search->size, ld = search->rows->ld, capacity = search->capacity;
+    double *Z = work, *beta = Z + GROUP * ld, *transposed = beta + capacity;
+    int64_t missing[GROUP], places[GROUP], n_missing = 0;
+    for (int64_t c = 0; c < count; c++) {
+        z[c] = cached_z(search, indices[c]);
+        if (z[c] == NULL) places[n_missing] = c, missing[n_missing++] = indices[c];
+    }
+    if (!n_missing) return;
+    for (int64_t c = 0; c < GROUP; c++) {
+        if (c < n_missing) coefficients(search, missing[c], beta);
+        for (int64_t k = 0; k < s; k++) transposed[k * GROUP + c] = c < n_missing ? beta[k] : 0.0;
+    }
+    residuals(search, missing, n_missing, transposed, Z);
+    for (int64_t c = 0; c < n_missing; c++) {
+        double *slot = new_slot(search, missing[c]);
+        memcpy(slot, Z + c * ld, (size_t)ld * sizeof(double));
+        z[places[c]] = slot;
+    }
+}
+
+static int score_group(Search *search, Scored *scored, const int64_t *indices, int64_t count,
+                       double *work) {
+    const Rows *rows = search->rows;
+    const int64_t n = rows->n, ld = rows->ld, t = rows->t;
+    double *rho = work, *by_target = rho + t, *z[GROUP];
+    Best measured = best_in(search, by_target + t);
+    take_z(search, indices, count, z, by_target + t + BEST_SIZE(search));
+    for (int64_t c = 0; c < count; c++) {
+        const int64_t i = indices[c];
+        double delta = search->delta[i];
+        const double scale = rows->diagonal[i] + search->alpha;
+        double lost = scale / delta;
+        for (int64_t k = 0; k < t; k++) rho[k] = search->tau[k * n + i] / delta;
+        if (delta < TRUSTED_PIVOT * scale) { /* the recurrences have lost its pivot */
+            coefficients(search, i, measured.beta);
+            measure(search, i, &measured);
+            memcpy(z[c], measured.z, (size_t)ld * sizeof(double));
+            memcpy(rho, measured.rho, (size_t)t * sizeof(double));
+            delta = measured.delta, lost = sqrt(scale / delta);
+        }
+        if (search->fourth != NULL) remember_spread(search, i, z[c]);
+        double loss = loo_sums(search, z[c], delta, rho, by_target);
+        search->n_evaluations++;
+        if (!(loss < INFINITY)) loss = INFINITY;
+        const double tolerance = loss < INFINITY ? tolerance_of(search, loss, by_target) : 0.0;
+        const double rounding = rounding_of(search, lost, loss, tolerance);
+        if (!remember(scored, i, loss, tolerance, rounding)) return 0;
+    }
+    return 1;
+}
+
+/* Score candidates in the order given, a group at a time, until the bound of one is too high. */
+static double score_in_order(Search *search, Scored *scored, const int64_t *indices, int64_t count,
+                             double limit, double *work, int *is_whole) {
+    double *bounds = search->bounds;
+    const double margin = MARGIN * search->total;
+    for (int64_t first = 0; *is_whole && first < count; first += GROUP) {
+        if (bounds[indices[first]] > limit) break;
+        const int64_t group = first + GROUP < count ? GROUP : count - first;
+        *is_whole = score_group(search, scored, indices + first, group, work);
+        for (int64_t k = 0; k < group; k++) bounds[indices[first + k]] = INFINITY;
+        limit = limit_of(scored) + margin;
+    }
+    return limit;
+}
+
+/* A feature as it is to be added: measured on the rows, and refined if little is left of it. */
+static void take_bounded(Search *search, int64_t index, Best *best, double *work) {
+    const double scale = search->rows->diagonal[index] + search->alpha;
+    coefficients(search, index, best->beta);
+    measure(search, index, best);
+    if (search->size && best->delta < REFINED_PIVOT * scale) refine(search, index, best, work);
+    if (search->fourth != NULL) remember_spread(search, index, best->z);
+}
+
+/* Both spaces with a feature added, whose pivot was measured on the rows. */
+static int add_bounded(Search *search, int64_t index, const Best *best, double *work) {
+    const Rows *rows = search->rows;
+    const int64_t s = search->size, n = rows->n, t = rows->t, capacity = search->capacity;
+    const double *RESTRICT column = rows->gram[index];
+    const double delta = best->delta, root = sqrt(delta), norm = best->norm;
+    double *on_chosen = work, *both = on_chosen + capacity, *overlap = both + capacity;
+    double *along = overlap + capacity;
+    for (int64_t u = 0; u < s; u++) on_chosen[u] = search->L[u * n + index] / root;
+    for (int64_t u = 0; u < s; u++) {
+        overlap[u] = on_chosen[u] - dot(search->overlap + u * capacity, on_chosen, s);
+        both[u] = on_chosen[u] + overlap[u];
+    }
+    for (int64_t k = 0; k < t; k++)
+        along[k] = !search->has_anchor || !(norm > 0.0) ? 0.0 : search->anchored[k * n + index] / norm;
+    move_rows(search, best->z, delta, best->rho, along);
+    double *RESTRICT l = search->L + s * n, *RESTRICT q = search->bounds;
+    const double inverse = 1.0 / root;
+    for (int64_t first = 0; first < n; first += TILE) {
+        const int64_t last = first + TILE < n ? first + TILE : n;
+        for (int64_t i = first; i < last; i++) l[i] = q[i] = column[i] * inverse;
+        for (int64_t u = 0; u < s; u++) {
+            const double *RESTRICT row = search->L + u * n;
+            const double a = on_chosen[u], b = both[u];
+            SIMD()
+            for (int64_t i = first; i < last; i++) l[i] -= a * row[i], q[i] -= b * row[i];
+        }
+    }
+    l[index] = root;
+    if (search->fourth != NULL) follow_spread(search, index, l, best);
+    const double q_q = norm / delta;
+    double *RESTRICT deltas = search->delta, *RESTRICT norms = search->norms;
+    const double alpha = search->alpha;
+    SIMD()
+    for (int64_t i = 0; i < n; i++) {
+        const double pivot = deltas[i] - l[i] * l[i], left = norms[i] + l[i] * (q_q * l[i] - 2.0 * q[i]);
+        deltas[i] = pivot > alpha ? pivot : alpha;
+        norms[i] = left > 0.0 ? left : 0.0;
+    }
+    for (int64_t k = 0; k < t; k++) {
+        const double step = best->rho[k] * root, slope = best->inner[k] / root - step * q_q;
+        const double part = along[k] * root;
+        double *RESTRICT tau = search->tau + k * n, *RESTRICT inner = search->inner + k * n;
+        SIMD()
+        for (int64_t i = 0; i < n; i++) {
+            tau[i] -= step * l[i];
+            inner[i] -= slope * l[i] + step * q[i];
+        }
+        if (search->has_anchor) {
+            double *RESTRICT anchored = search->anchored + k * n;
+            for (int64_t i = 0; i < n; i++) anchored[i] -= part * q[i];
+        }
+    }
+    for (int64_t u = 0; u < s; u++)
+        search->overlap[s * capacity + u] = search->overlap[u * capacity + s] = overlap[u];
+    search->overlap[s * capacity + s] = q_q;
+    add_coefficients(search, best);
+    search->pivots[s] = delta;
+    memcpy(search->chosen_z + s * rows->ld, best->z, (size_t)rows->ld * sizeof(double));
+    keep_column(search, index, column_of(search, index));
+    search->size++;
+    search->is_anchor_fresh = 0;
+    measure_model(search);
+    return TAKEN;
+}
+
+/* Whether a candidate is still to be scored: +inf are those that were, or are none, and the limit is
+ * +inf where there are not as many as are wanted. */
+static int is_open(double bound, double limit) {
+    return bound < INFINITY && bound <= limit;
+}
+
+static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, double *losses,
+                        double *work) {
+    const Rows *rows = search->rows;
+    const int64_t n = rows->n, count = n_runners_up + 1;
+    Scored scored = nothing_scored(count);
+    Best taken = best_in(search, work);
+    work += BEST_SIZE(search);
+    bound_all(search);
+    double *bounds = search->bounds;
+    int64_t indices[MOST_RUNNERS_UP + 1 + FIRST], positions[MOST_RUNNERS_UP + 1];
+    int64_t found = lowest_among(bounds, NULL, n, count > FIRST ? count : FIRST, indices);
+    int is_whole = found > 0, result = IN_DOUBT;
+    double limit = score_in_order(search, &scored, indices, found, INFINITY, work, &is_whole);
+    int64_t n_open = 0, n_doubtful = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!is_open(bounds[i], limit)) continue;
+        bounds[i] += growth_of(search, i);
+        if (bounds[i] > limit) continue;
+        search->open[n_open++] = i;
+        n_doubtful += bounds[i] + slack_of(search, i) > limit;
+    }
+    const int64_t many = n / ANCHOR_SHARE > 16 ? n / ANCHOR_SHARE : 16;
+    if (is_whole && n_doubtful > many && !search->is_anchor_fresh) {
+        forget(&scored);
+        return NEEDS_ANCHOR;
+    }
+    while (is_whole && n_open > 0) {
+        /* The lowest of those that are left; then those that the new limit leaves. */
+        found = lowest_among(bounds, search->open, n_open, 2 * GROUP, indices);
+        limit = score_in_order(search, &scored, indices, found, limit, work, &is_whole);
+        int64_t left = 0;
+        for (int64_t k = 0; k < n_open; k++)
+            if (is_open(bounds[search->open[k]], limit)) search->open[left++] = search->open[k];
+        n_open = left;
+    }
+    const int64_t wanted = count < scored.count ? count : scored.count;
+    if (is_whole && !search->is_lost && wanted && best_of(&scored, wanted, positions)) {
+        const int64_t index = scored.index[positions[0]];
+        for (int64_t k = 0; k < count; k++) {
+            best[k] = k < wanted ? scored.index[positions[k]] : -1;
+            losses[k] = k < wanted ? scored.taken[k] : NAN;
+        }
+        if (rows->gram[index] == NULL) result = NEEDS_COLUMN;
+        else {
+            take_bounded(search, index, &taken, work);
+            if (is_safe(search, index, taken.z, taken.delta))
+                result = add_bounded(search, index, &taken, work);
+        }
+    }
+    forget(&scored);
+    return result;
+}
+
+#endif

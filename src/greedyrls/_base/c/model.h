@@ -1,0 +1,208 @@
+/* The current model: its rows, its coefficients, and a feature that is to be added. */
+#ifndef GREEDYRLS_MODEL_H
+#define GREEDYRLS_MODEL_H
+
+#include "columns.h"
+
+static void measure_model(Search *search) {
+    const Rows *rows = search->rows;
+    const int64_t t = rows->t, ld = rows->ld, m = rows->m;
+    const double *RESTRICT d = search->d, *RESTRICT w = rows->weights;
+    double *RESTRICT omega = search->omega, *RESTRICT losses = search->scratch;
+    double *sums = search->sums, largest = -INFINITY, smallest = INFINITY;
+    for (int64_t j = 0; j < ld; j++) omega[j] = 1.0 / (d[j] * d[j]), losses[j] = 0.0;
+    for (int64_t j = 0; j < m; j++) {
+        largest = d[j] > largest ? d[j] : largest;
+        smallest = d[j] < smallest ? d[j] : smallest;
+    }
+    search->total = 0.0;
+    for (int64_t k = 0; k < t; k++) {
+        const double *RESTRICT r = search->r + k * ld;
+        double *RESTRICT g = search->g + k * ld;
+        double r_r = 0.0, g_r = 0.0, g_g = 0.0;
+        SIMD(reduction(+ : r_r, g_r, g_g))
+        for (int64_t j = 0; j < ld; j++) {
+            g[j] = omega[j] * r[j];
+            losses[j] += g[j] * r[j];
+            r_r += r[j] * r[j];
+            g_r += g[j] * r[j];
+            g_g += g[j] * g[j];
+        }
+        sums[k] = r_r, sums[t + k] = g_r, sums[2 * t + k] = g_g;
+        sums[3 * t + k] = sums[4 * t + k] = sums[5 * t + k] = 0.0;
+        search->total += g_r;
+        if (search->has_anchor) {
+            const double *a = search->anchor + k * ld;
+            sums[3 * t + k] = dot(a, r, ld);
+            sums[4 * t + k] = dot(a, g, ld);
+            sums[5 * t + k] = dot(a, a, ld);
+        }
+    }
+    double squares = 0.0, weighted = 0.0;
+    for (int64_t j = 0; j < ld; j++) {
+        const double loss = losses[j] / (double)t;
+        squares += loss * loss;
+        weighted += loss * w[j];
+    }
+    sums[6 * t] = squares, sums[6 * t + 1] = weighted;
+    sums[6 * t + 2] = largest, sums[6 * t + 3] = smallest;
+}
+
+/* r ← r − z ρ, d ← d − z²/δ, a ← a − z (a·z)/‖z‖². */
+static void move_rows(Search *search, const double *RESTRICT z, double delta, const double *rho,
+                      const double *along) {
+    const int64_t ld = search->rows->ld;
+    double *RESTRICT d = search->d;
+    const double inverse = 1.0 / delta;
+    for (int64_t j = 0; j < ld; j++) d[j] -= z[j] * z[j] * inverse;
+    for (int64_t k = 0; k < search->rows->t; k++) {
+        double *RESTRICT r = search->r + k * ld;
+        const double step = rho[k];
+        for (int64_t j = 0; j < ld; j++) r[j] -= step * z[j];
+        if (search->has_anchor) {
+            double *RESTRICT a = search->anchor + k * ld;
+            const double part = along[k];
+            for (int64_t j = 0; j < ld; j++) a[j] -= part * z[j];
+        }
+    }
+}
+
+/* The chosen column and its products with the others. */
+static void keep_column(Search *search, int64_t index, const double *column) {
+    const int64_t s = search->size, ld = search->rows->ld, capacity = search->capacity;
+    if (search->columns != NULL)
+        memcpy(search->columns + s * ld, column, (size_t)ld * sizeof(double));
+    for (int64_t k = 0; k < s; k++)
+        search->gram[s * capacity + k] = search->gram[k * capacity + s] =
+            dot(column, chosen_column(search, k), ld);
+    search->gram[s * capacity + s] = search->rows->diagonal[index];
+    search->chosen[s] = index;
+    search->barred[index] = 1;
+    search->n_left--;
+}
+
+/* The leave-one-out sum of each target with a candidate added; their sum. */
+static double loo_sums(Search *search, const double *RESTRICT z, double delta,
+                       const double *rho, double *by_target) {
+    const int64_t t = search->rows->t, ld = search->rows->ld;
+    const double *RESTRICT d = search->d, inverse = 1.0 / delta;
+    double total = 0.0, smallest = INFINITY;
+    if (t == 1) {
+        const double *RESTRICT r = search->r;
+        const double step = rho[0];
+        SIMD(reduction(+ : total) reduction(min : smallest))
+        for (int64_t j = 0; j < ld; j++) {
+            const double left = d[j] - z[j] * z[j] * inverse, error = (r[j] - step * z[j]) / left;
+            smallest = left < smallest ? left : smallest;
+            total += error * error;
+        }
+        search->smallest_left = smallest;
+        by_target[0] = total;
+        return total;
+    }
+    double *RESTRICT shrunk = search->scratch + 3 * ld;
+    for (int64_t j = 0; j < ld; j++) {
+        const double left = d[j] - z[j] * z[j] * inverse;
+        smallest = left < smallest ? left : smallest;
+        shrunk[j] = 1.0 / (left * left);
+    }
+    search->smallest_left = smallest;
+    for (int64_t k = 0; k < t; k++) {
+        const double *RESTRICT r = search->r + k * ld;
+        const double step = rho[k];
+        double sum = 0.0;
+        SIMD(reduction(+ : sum))
+        for (int64_t j = 0; j < ld; j++) {
+            const double error = r[j] - step * z[j];
+            sum += error * error * shrunk[j];
+        }
+        by_target[k] = sum;
+        total += sum;
+    }
+    return total;
+}
+
+/* l_u of a candidate: its entry in the factor. */
+static double factor_of(const Search *search, int64_t u, int64_t i) {
+    if (search->keeps_z)
+        return search->c[i * search->capacity + u] / sqrt(search->pivots[u]);
+    return search->L[u * search->rows->n + i];
+}
+
+/* β = L⁻ᵀ l, (|S|). */
+static void coefficients(const Search *search, int64_t i, double *RESTRICT beta) {
+    const int64_t s = search->size, capacity = search->capacity;
+    for (int64_t k = 0; k < s; k++) beta[k] = 0.0;
+    for (int64_t u = 0; u < s; u++) {
+        const double l = factor_of(search, u, i);
+        const double *RESTRICT row = search->inverse + u * capacity;
+        for (int64_t k = 0; k <= u; k++) beta[k] += row[k] * l;
+    }
+}
+
+/* A feature to add: its loss, pivot and direction. */
+typedef struct {
+    double loss, delta, norm;
+    double *z, *beta, *rho, *inner; /* (ld), (capacity), (t), (t) */
+} Best;
+
+#define BEST_SIZE(search) ((search)->rows->ld + (search)->capacity + 2 * (search)->rows->t)
+
+static Best best_in(const Search *search, double *work) {
+    const int64_t ld = search->rows->ld, t = search->rows->t, capacity = search->capacity;
+    double *rho = work + ld + capacity;
+    const Best best = {INFINITY, 0.0, 0.0, work, work + ld, rho, rho + t};
+    return best;
+}
+
+/* z, ‖z‖², δ, r·z and ρ of a feature from its coefficients. */
+static void measure(Search *search, int64_t index, Best *best) {
+    const Rows *rows = search->rows;
+    const int64_t s = search->size, ld = rows->ld, t = rows->t;
+    double *RESTRICT z = best->z;
+    memcpy(z, column_of(search, index), (size_t)ld * sizeof(double));
+    for (int64_t u = 0; u < s; u++) {
+        const double *RESTRICT x = chosen_column(search, u);
+        const double slope = best->beta[u];
+        for (int64_t j = 0; j < ld; j++) z[j] -= slope * x[j];
+    }
+    best->norm = dot(z, z, ld);
+    best->delta = best->norm + search->alpha * (1.0 + dot(best->beta, best->beta, s));
+    for (int64_t k = 0; k < t; k++) {
+        double shrinkage = 0.0;
+        for (int64_t u = 0; u < s; u++) shrinkage += search->weights[u * t + k] * best->beta[u];
+        best->inner[k] = dot(search->r + k * ld, z, ld);
+        best->rho[k] = (best->inner[k] + search->alpha * shrinkage) / best->delta;
+    }
+}
+
+/* Refine β by the difference of X_S'z and αβ, twice: z of a feature that the chosen ones nearly span
+ * is mostly the error of β. `work` is (2 × capacity). */
+static void refine(Search *search, int64_t index, Best *best, double *work) {
+    const int64_t s = search->size, ld = search->rows->ld, capacity = search->capacity;
+    double *wrong = work, *solved = work + capacity;
+    for (int round = 0; round < 2; round++) {
+        for (int64_t u = 0; u < s; u++)
+            wrong[u] = dot(chosen_column(search, u), best->z, ld) - search->alpha * best->beta[u];
+        for (int64_t u = 0; u < s; u++)
+            solved[u] = dot(search->inverse + u * capacity, wrong, u + 1);
+        for (int64_t u = 0; u < s; u++)
+            for (int64_t k = 0; k <= u; k++)
+                best->beta[k] += search->inverse[u * capacity + k] * solved[u];
+        measure(search, index, best);
+    }
+}
+
+/* L⁻¹ and w with a feature added. */
+static void add_coefficients(Search *search, const Best *best) {
+    const int64_t s = search->size, t = search->rows->t, capacity = search->capacity;
+    const double root = sqrt(best->delta);
+    for (int64_t u = 0; u < s; u++) {
+        search->inverse[s * capacity + u] = best->beta[u] / -root;
+        for (int64_t k = 0; k < t; k++) search->weights[u * t + k] -= best->beta[u] * best->rho[k];
+    }
+    search->inverse[s * capacity + s] = 1.0 / root;
+    for (int64_t k = 0; k < t; k++) search->weights[s * t + k] = best->rho[k];
+}
+
+#endif

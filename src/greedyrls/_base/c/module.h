@@ -1,0 +1,20 @@
+/* What the files of the Python interface share. */
+#ifndef GREEDYRLS_MODULE_H
+#define GREEDYRLS_MODULE_H
+
+#include <Python.h>
+
+/* A contiguous array of `count` numbers of a format ("d" or "q"); NULL with an error set. */
+void *numbers(PyObject *object, Py_buffer *view, char format, Py_ssize_t count, int flags);
+
+/* Searches by folds, in fold_module.c. */
+void choose_fold_variant(const char *name);
+PyObject *new_fold_rows(PyObject *module, PyObject *arguments);
+PyObject *new_fold_search(PyObject *module, PyObject *arguments);
+PyObject *fold_choose(PyObject *module, PyObject *arguments);
+PyObject *fold_add(PyObject *module, PyObject *arguments);
+PyObject *fold_drift(PyObject *module, PyObject *capsule);
+PyObject *fold_losses(PyObject *module, PyObject *arguments);
+PyObject *fold_curve(PyObject *module, PyObject *arguments);
+
+#endif
