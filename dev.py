@@ -9,6 +9,9 @@
     python3 dev.py fuzz --minutes 10     the random sweeps with fresh seeds; --seed repeats a run
     python3 dev.py mutants MODULE ...    random changes of a module: do its tests notice?
     python3 dev.py lint                  ruff and mypy, also on the Python of the guides
+    python3 dev.py docs                  the documentation site, in docs/_build/html
+    python3 dev.py docs --serve          the same, then shows it at http://localhost:8000
+    python3 dev.py docs --fast           without running the examples of the gallery
 
 Tasks make virtual environments under .venvs/ and install what they need there, and what
 GREEDYRLS_ALSO names: tests with PyTorch are skipped without it. Where there is a C compiler, steps
@@ -36,6 +39,7 @@ ENVIRONMENTS = {
     "lint": ("dev", "dev"),
     "smoke": ("smoke", "smoke"),
     "mutants": ("mutants", "mutants"),
+    "docs": ("docs", "docs"),
 }
 # What must work on every version of Python: exactness, formats, estimators, the command line.
 SMOKE = (
@@ -47,6 +51,11 @@ SMOKE = (
 )
 # Tests fill the cores with processes; threads of BLAS beside them would only fight over the cores.
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+# What building the site writes to docs/.
+GENERATED = (
+    *("_build", "gallery", "benchmarks/results"),
+    *("reference/generated", "reference/backreferences"),
+)
 # Problems of each sweep in one round of fuzzing: a round takes a few minutes.
 FUZZ_EXAMPLES = "300"
 
@@ -135,6 +144,29 @@ def lint(arguments: list[str]) -> None:
     run([python, "tools/guide_types.py"])
 
 
+def docs(arguments: list[str]) -> None:
+    """Build the documentation site; warnings, and links that lead nowhere, are errors."""
+    parser = argparse.ArgumentParser(prog="dev.py docs", allow_abbrev=False)
+    parser.add_argument("--fast", action="store_true", help="do not run the gallery's examples")
+    parser.add_argument("--clean", action="store_true", help="build all pages again")
+    parser.add_argument("--serve", action="store_true", help="show the site when it is built")
+    parser.add_argument("--port", type=int, default=8000, help="for --serve")
+    options = parser.parse_args(arguments)
+    python = environment("docs")
+    site = ROOT / "docs" / "_build" / "html"
+    if options.clean:
+        for folder in GENERATED:
+            shutil.rmtree(ROOT / "docs" / folder, ignore_errors=True)
+    command = [python, "-m", "sphinx", "-b", "html", "--fail-on-warning", "--keep-going", "-q"]
+    command += ["-D", "plot_gallery=0"] if options.fast else []
+    run([*command, "docs", site], ONE_THREAD)
+    print(f"The site is in {site.relative_to(ROOT)}: open index.html in a browser.", flush=True)
+    if options.serve:
+        print(f"Open http://localhost:{options.port} (Ctrl-C ends it).", flush=True)
+        address = ["--bind", "127.0.0.1", "--directory", str(site)]
+        run([python, "-m", "http.server", str(options.port), *address])
+
+
 TASKS = {
     "demo": demo,
     "test": test,
@@ -142,6 +174,7 @@ TASKS = {
     "fuzz": fuzz,
     "mutants": mutants,
     "lint": lint,
+    "docs": docs,
 }
 
 

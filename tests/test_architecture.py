@@ -198,7 +198,7 @@ def test_files_have_one_job() -> None:
 
 
 # Folders of tests that are not of one package.
-ACROSS_PACKAGES = {"exactness", "golden", "support"}
+ACROSS_PACKAGES = {"docs", "exactness", "golden", "support"}
 
 
 def test_tests_mirror_the_packages() -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from project import GUIDES
+from project import ROOT
 
-GALLERY = GUIDES / "gallery_src"
+GALLERY = ROOT / "docs" / "gallery_src"
 SCRIPTS = sorted(GALLERY.rglob("plot_*.py"))
 GROUPS = ("first_steps", "choosing", "honesty", "beyond", "comparisons")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from project import ROOT
+from project import GUIDES, ROOT
 
 README = ROOT / "README.md"
 
@@ -38,6 +38,8 @@ PRINTED = {
     ],
     "groups": ["['city', 'weight', 'height']", "The budget is spent", "6.5"],
     "kernels": ["13 centres chosen by rule 'min'", "13 centres of 450, 0.900 right"],
+    "../ten-minutes": ["On samples that took no part in the selection the root mean squared error"],
+    "../index": ["On samples that took no part in the selection the root mean squared error"],
     "reporting": [
         "Features were selected by greedy forward selection for ridge regression",
         "The stability index of the selections (30 subsamples of 50% of the samples) was",
@@ -53,7 +55,7 @@ def test_code_of_a_guide_runs(guide: str, capsys: pytest.CaptureFixture[str]) ->
     pytest.importorskip("pandas")
     pyplot = pytest.importorskip("matplotlib.pyplot")
     names: dict[str, Any] = {}
-    text = (README.parent / "docs" / f"{guide}.md").read_text(encoding="utf-8")
+    text = (GUIDES / f"{guide}.md").read_text(encoding="utf-8")
     for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         exec(code, names)
     printed = capsys.readouterr().out
@@ -64,7 +66,8 @@ def test_code_of_a_guide_runs(guide: str, capsys: pytest.CaptureFixture[str]) ->
 
 def test_links_lead_somewhere() -> None:
     root = README.parent
-    for document in (README, *sorted(root.glob("docs/*.md")), root / "CONTRIBUTING.md"):
+    pages = [*sorted(root.glob("docs/*.md")), *sorted(root.glob("docs/*/*.md"))]
+    for document in (README, *pages, root / "CONTRIBUTING.md"):
         for target in re.findall(r"\]\(([^)#]+)", document.read_text(encoding="utf-8")):
             if not target.startswith("http"):
                 assert (document.parent / target).exists(), f"{document.name}: {target}"

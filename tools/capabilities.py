@@ -1,4 +1,4 @@
-"""The capability table: what works on which kind of data, as docs/capabilities.md shows it.
+"""The capability table: what works on which kind of data, as docs/guide/capabilities.md shows it.
 
     python3 tools/capabilities.py            check that the page shows the table
     python3 tools/capabilities.py --write    write the table into the page
@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "src"))
 
 from greedyrls._search._capabilities import FEATURES, KINDS, Feature  # noqa: E402
 
-PAGE = ROOT / "docs" / "capabilities.md"
+PAGE = ROOT / "docs" / "guide" / "capabilities.md"
 # Names of options in advice.
 _OPTIONS = (
     "feature_groups",

@@ -27,7 +27,8 @@ OPTIONS = (
 def programs() -> dict[str, str]:
     """The code of each guide that has any, by the name of a module."""
     found = {}
-    for guide in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+    pages = [*sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("docs/*/*.md"))]
+    for guide in (ROOT / "README.md", *pages):
         blocks = re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)
         blocks = [block for block in blocks if "…" not in block]
         if blocks:

@@ -18,7 +18,7 @@ from .tables import Cells
 BENCHMARKS = Path(__file__).resolve().parents[1]
 RESULTS = BENCHMARKS / "results"
 CACHE = BENCHMARKS / "cache"
-DOCS = BENCHMARKS.parent / "docs"
+DOCS = BENCHMARKS.parent / "docs" / "benchmarks"
 ALL_CORES = 0
 
 Environment = dict[str, Any]

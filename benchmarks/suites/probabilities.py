@@ -143,7 +143,7 @@ def summary(values: Any, told: list[Array], truth: list[Array]) -> dict[str, flo
 
 
 def table(results: dict[str, Any]) -> str:
-    """The tables of docs/choosing.md: Brier score, then log loss and calibration error."""
+    """The tables of docs/guide/choosing.md: Brier score, then log loss and calibration error."""
     methods = list(next(iter(results.values())))
     head = [f"| {' | '.join(results)} |", f"| --- |{' --- |' * len(results)}"]
     lines = ["| Brier score " + head[0], head[1]]

@@ -1,4 +1,4 @@
-"""The page of the suite quality: reads its results and writes docs/quality.md.
+"""The page of the suite quality: reads its results and writes docs/benchmarks/quality.md.
 
 The exit code is 1 where ours with everything automatic is behind the best of the others by more
 than the standard error of its own mean, or has not the best mean rank.
@@ -52,7 +52,7 @@ def rows(options: Options) -> Iterator[Verdict]:
 
 SUITE = Suite(
     name="quality-page",
-    sentence="docs/quality.md from the results of the suite quality.",
+    sentence="docs/benchmarks/quality.md from the results of the suite quality.",
     options=Options,
     rows=rows,
     line=lambda row: row.text,

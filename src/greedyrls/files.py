@@ -2,7 +2,7 @@
 
 The objects returned by these functions can be passed to `greedyrls.greedy_path`,
 `greedyrls.extend_path`, and ``fit`` and ``predict`` of the estimators. A search reads such a file
-sequentially a few times, within `memory_limit`; see docs/scale.md.
+sequentially a few times, within `memory_limit`; see docs/guide/scale.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Completion in the shell, as docs/command-line.md says to switch it on."""
+"""Completion in the shell, as docs/guide/command-line.md says to switch it on."""
 
 from __future__ import annotations
 

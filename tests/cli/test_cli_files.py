@@ -101,7 +101,7 @@ def test_the_result(made: dict[str, Path], data: Path) -> None:
 
 
 def test_the_path_as_csv(made: dict[str, Path]) -> None:
-    """The columns that docs/files.md tells of, in its order."""
+    """The columns that docs/reference/files.md tells of, in its order."""
     result = SelectionResult.from_json((made["y"] / "result.json").read_text())
     rows = rows_of((made["y"] / "path.csv").read_text())
     assert list(rows[0]) == [

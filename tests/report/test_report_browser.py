@@ -15,8 +15,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from browser_pages import check_model, data_of, emulate, keys, one, point, rows_of, text_of
-from components import browser, driver_program
+from browser_pages import (
+    check_model,
+    data_of,
+    emulate,
+    keys,
+    one,
+    point,
+    rows_of,
+    started_browser,
+    text_of,
+)
 from greedyrls import SelectionResult, SizeChoice
 from greedyrls.report import write_report
 from internals import (
@@ -31,19 +40,6 @@ from internals import (
 from report_results import HOSTILE, hostile, large, regression, wine
 from small_tables import numbers, prepared_of, result_of
 
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-    "--window-size=1100,900",
-)
 RESULTS = {"regression": regression, "wine": wine, "hostile": hostile}
 pytestmark = pytest.mark.xdist_group("browser")
 Open = Callable[[str], Any]
@@ -53,21 +49,8 @@ Open = Callable[[str], Any]
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """One browser for all tests of a worker, with a profile of its own."""
     pytest.importorskip("jinja2")
-    pytest.importorskip("selenium")
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    program, service = browser(), driver_program()
-    if program is None or service is None:
-        pytest.skip("Chromium or its driver is not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = program
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    started = webdriver.Chrome(options=options, service=Service(service))
-    yield started
-    started.quit()
+    with started_browser(tmp_path_factory.mktemp("profile")) as started:
+        yield started
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The capability table tells the truth, cell by cell, and docs/capabilities.md shows it.
+"""The capability table tells the truth, cell by cell, and docs/guide/capabilities.md shows it.
 
 Cells of Dask are in `test_dask_capabilities.py`.
 """
@@ -46,7 +46,7 @@ def test_the_page_shows_the_table() -> None:
 
 
 def test_the_page_is_linked() -> None:
-    for name in ("README.md", "docs/scale.md", "docs/gpu.md"):
+    for name in ("README.md", "docs/guide/scale.md", "docs/guide/gpu.md"):
         assert "capabilities.md" in (capabilities.ROOT / name).read_text(encoding="utf-8"), name
 
 

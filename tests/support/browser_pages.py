@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
+from components import browser, driver_program
 from greedyrls import SelectionResult
 from internals import (
     best_known_score,
@@ -14,6 +19,40 @@ from internals import (
     padded,
     source_in_words,
 )
+
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--window-size=1100,900",
+)
+
+
+@contextmanager
+def started_browser(profile: Path) -> Iterator[Any]:
+    """A headless browser with a profile of its own; the test is skipped where there is none."""
+    pytest.importorskip("selenium")
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    program, service = browser(), driver_program()
+    if program is None or service is None:
+        pytest.skip("Chromium or its driver is not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    started = webdriver.Chrome(options=options, service=Service(service))
+    yield started
+    started.quit()
 
 
 def emulate(driver: Any, media: str = "", scheme: str = "light") -> None:

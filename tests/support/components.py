@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from project import SITE
+
 
 def _modules(*names: str) -> Callable[[], bool]:
     return lambda: all(importlib.util.find_spec(name) is not None for name in names)
@@ -63,6 +65,11 @@ COMPONENTS = (
         "compiled steps",
         _has_compiled_steps,
         "python3 dev.py test, with a C compiler",
+    ),
+    Component(
+        "the documentation site",
+        lambda: (SITE / "index.html").exists(),
+        "python3 dev.py docs --fast",
     ),
     Component("Dask", _modules("dask", "distributed"), "pip install 'greedyrls[dask]'"),
     Component(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
-GUIDES = ROOT / "docs"
+GUIDES = ROOT / "docs" / "guide"
+SITE = ROOT / "docs" / "_build" / "html"
 TESTS = ROOT / "tests"
 TOOLS = ROOT / "tools"

@@ -2,7 +2,7 @@
 
     run.py automatic --data-dir DIR --label before      # run, write results
     run.py automatic --ours-rules all --methods ours --label after
-    run.py automatic --table                            # docs/benchmarks.md
+    run.py automatic --table                            # docs/benchmarks/speed.md
     run.py automatic --compare before after             # ours in two runs
     run.py automatic --seconds --data-dir DIR --threads 0   # seconds of what users run
 
@@ -57,7 +57,7 @@ class Options(suite.Options):
     data_dir: Path | None = option(None, "folder of the data sets of the paper")
     fresh: bool = option(False, "run again what the results have")
     table: bool = option(False, "run nothing; write the table of a run (--label)")
-    page: Path = option(DOCS / "benchmarks.md", "page that the table is part of")
+    page: Path = option(DOCS / "speed.md", "page that the table is part of")
     compare: tuple[str, ...] = option((), "run nothing; show ours in these runs", metavar="LABEL")
     seconds: bool = option(False, "time defaults and paths beside peers; nothing else is run")
     seconds_output: Path = option(RESULTS / "automatic_seconds.json", "JSON file of --seconds")

@@ -1,7 +1,8 @@
 """Every experiment of the paper, and the page about them.
 
 Each answer is kept as soon as it is there; a run that was stopped goes on where it was. Results go
-to results/paper/, the page and its figures to docs/; those of --quick to cache/paper/quick/.
+to results/paper/, the page and its figures to docs/benchmarks/, and those of --quick to
+cache/paper/quick/.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`docs/paper.md` and its figures, from the results alone."""
+"""`docs/benchmarks/paper.md` and its figures, from the results alone."""
 
 from __future__ import annotations
 

@@ -189,8 +189,11 @@ class DataFile:
     dtype : numpy.dtype
         Type of the numbers in the file; computations use float64.
     feature_names : tuple of str, or None
+        Names of the columns, if the file has them.
     memory_limit : int, or None
         Memory that a search may use, in bytes; a quarter of the machine's memory if None.
+    source : object
+        Reads rows of the file.
     """
 
     def __init__(
@@ -233,6 +236,7 @@ class DataFile:
         Parameters
         ----------
         start, stop : int
+            First row, and the row after the last.
 
         Returns
         -------
@@ -244,7 +248,17 @@ class DataFile:
         return self._source.read(start, stop)
 
     def linear(self, indices: NDArray[np.intp], coef: Float, intercept: Any) -> Float:
-        """A linear model (t × c) on some columns, of all rows: (m × t), by one pass."""
+        """A linear model (t × c) on some columns, of all rows: (m × t), by one pass.
+
+        Parameters
+        ----------
+        indices : ndarray of int
+            Columns of the model, c of them.
+        coef : ndarray of shape (t, c)
+            Their coefficients.
+        intercept : float or ndarray of shape (t,)
+            Intercept of each output.
+        """
         values = np.empty((len(self), len(coef)))
         X = self.matrix()
         every = slice(0, len(self))
@@ -258,7 +272,13 @@ class DataFile:
         return values
 
     def matrix(self, memory_limit: int | None = None) -> FileMatrix | ColumnFileMatrix:
-        """The matrix for one search."""
+        """The matrix for one search.
+
+        Parameters
+        ----------
+        memory_limit : int, optional
+            Memory that the search may use, in bytes; that of the file by default.
+        """
         limit = self.memory_limit if memory_limit is None else memory_limit
         if isinstance(self._source, ColumnSource):
             return ColumnFileMatrix(self._source, limit)

@@ -24,6 +24,9 @@ class SparseFile:
     shape : tuple of int
         The number of samples m and of features n.
     dtype : numpy.dtype
+        Type of the numbers in the folder.
+    folder : Path
+        Where the arrays are.
     feature_names : None
         Always None: svmlight files have no names.
     """
@@ -88,6 +91,16 @@ class SparseFile:
         return self._by_columns
 
     def linear(self, indices: NDArray[np.intp], coef: Float, intercept: Any) -> Float:
-        """Return the values of a linear model (t × c) on some columns, of all rows: (m × t)."""
+        """Return the values of a linear model (t × c) on some columns, of all rows: (m × t).
+
+        Parameters
+        ----------
+        indices : ndarray of int
+            Columns of the model, c of them.
+        coef : ndarray of shape (t, c)
+            Their coefficients.
+        intercept : float or ndarray of shape (t,)
+            Intercept of each output.
+        """
         values: Float = self._by_columns[:, indices] @ coef.T + intercept
         return values

@@ -1,7 +1,7 @@
 """What works on which kind of data: the one place that decides it.
 
 A kind of X declares traits (`Matrix`); each option needs some of them. tools/capabilities.py prints
-`FEATURES` and `KINDS` into docs/capabilities.md, and tests try every cell of that table.
+`FEATURES` and `KINDS` into docs/guide/capabilities.md, and tests try every cell of that table.
 """
 
 from __future__ import annotations

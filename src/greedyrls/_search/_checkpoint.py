@@ -1,4 +1,4 @@
-"""The results of a search so far, in a file that is replaced atomically (docs/files.md).
+"""The results of a search so far, in a file that is replaced atomically (docs/reference/files.md).
 
 The file identifies its data and parameters, and ends with a checksum of its content: a damaged file
 is refused, and so is one of another search.

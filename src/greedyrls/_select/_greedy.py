@@ -84,8 +84,8 @@ def greedy_path(
         Data: a NumPy array of any real type and memory order (never copied as a whole), a pandas or
         polars data frame, a SciPy sparse matrix, data in a file (`greedyrls.files`), or a Dask
         array or data frame, which is processed on the cluster of the current `distributed.Client`
-        (see docs/scale.md). With a PyTorch tensor or CuPy array the search runs on its device (see
-        docs/gpu.md); other data in memory can be moved to a device with `device`.
+        (see docs/guide/scale.md). With a PyTorch tensor or CuPy array the search runs on its
+        device (see docs/guide/gpu.md); other data in memory can be moved to a device with `device`.
     y : array-like of shape (m,) or (m, t)
         One target, or several that share one set of features. Classes are coded as −1 and +1; more
         than two as one column each, +1 in the column of the class (`GreedyRLSClassifier` does so).
@@ -125,7 +125,7 @@ def greedy_path(
         beats the best set known of the smaller size. "foba" removes features again while the loss
         rises by less than `backward_ratio` of the last gain. "swap" goes forward, then exchanges
         single features until no exchange helps. ``path.sets`` has the best set of each size,
-        ``path.steps`` all additions and removals. See docs/directions.md for when to use which.
+        ``path.steps`` all additions and removals. docs/guide/directions.md says when to use which.
     backward_ratio : float, optional
         For "foba": in (0, 1), 0.5 by default.
     feature_groups : list of ids, list of lists, or dict, optional
@@ -133,7 +133,7 @@ def greedy_path(
         loss of the model with all of them: an id for each column (None, −1 or NaN for a column on
         its own), lists of columns by number or name, or a dict of such lists by name. Sizes then
         count groups, and runners-up are named by the first column of a group. A forced or excluded
-        feature takes its group with it. docs/groups.md.
+        feature takes its group with it. See docs/guide/groups.md.
     feature_costs : list of float, or dict, optional
         Costs of the features, greater than 0: a number for each column (summed over a group), or a
         dict of costs by name of a column or group, 1 for others. Each step then adds the feature
@@ -203,8 +203,8 @@ def greedy_path(
         Device to compute on if X is in host memory (a NumPy array or memory map, a data frame, a
         CPU tensor): "cuda", "cuda:1" (PyTorch), "cupy", or a device object of either. X is copied
         there if it fits into 0.6 of the free memory; otherwise its rows are streamed at every pass,
-        ``path.counters.passes`` times. By default the computation runs where X is. See docs/gpu.md
-        for what is supported.
+        ``path.counters.passes`` times. By default the computation runs where X is. See
+        docs/guide/gpu.md for what is supported.
     callback : callable, optional
         Called with each `Step`; stops the search when it returns True. Not called for steps that
         are read from a checkpoint.

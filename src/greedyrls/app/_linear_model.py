@@ -197,8 +197,8 @@ class LinearModel:
         """The model of a fitted estimator or pipeline, in the units of the data.
 
         Steps before the estimator are included: scalers, imputers, one-hot encoders, selectors, and
-        column transformers of these (see docs/export.md for the list). A step that a linear model
-        of the columns cannot represent raises an error that names it.
+        column transformers of these (see docs/guide/export.md for the list). A step that a linear
+        model of the columns cannot represent raises an error that names it.
 
         Parameters
         ----------
@@ -279,7 +279,13 @@ class LinearModel:
         return self.probabilities(self.scores(data))
 
     def probabilities(self, scores: Float) -> Float:
-        """Probabilities of the classes (m × c) from outputs (m × outputs)."""
+        """Probabilities of the classes (m × c) from outputs (m × outputs).
+
+        Parameters
+        ----------
+        scores : ndarray of shape (m, n_outputs)
+            Outputs, as `scores` returns them.
+        """
         if self.sigmoids is None:
             why = "it is a regression" if self.classes is None else "its file or path has none"
             raise ValueError(
@@ -289,7 +295,13 @@ class LinearModel:
         return probabilities_of(scores, *np.array(self.sigmoids).T)
 
     def decide(self, scores: Float) -> NDArray[Any]:
-        """Predictions from outputs (m × outputs)."""
+        """Predictions from outputs (m × outputs).
+
+        Parameters
+        ----------
+        scores : ndarray of shape (m, n_outputs)
+            Outputs, as `scores` returns them.
+        """
         if self.classes is None:
             return scores[:, 0] if scores.shape[1] == 1 else scores
         if scores.shape[1] == 1:
@@ -303,7 +315,13 @@ class LinearModel:
         return labels[indices]
 
     def unseen(self, data: Any) -> dict[str, list[str]]:
-        """Return categories that the fit did not see, by column; they contribute to no term."""
+        """Return categories that the fit did not see, by column; they contribute to no term.
+
+        Parameters
+        ----------
+        data : data frame or mapping of columns
+            Rows to predict, as for `predict`.
+        """
         table = self._table(data)
         categories = {}
         for column in self.columns:
@@ -323,7 +341,13 @@ class LinearModel:
         return categories
 
     def n_filled(self, data: Any) -> dict[str, int]:
-        """Return the number of missing values that the model fills in, by column (if any)."""
+        """Return the number of missing values that the model fills in, by column (if any).
+
+        Parameters
+        ----------
+        data : data frame or mapping of columns
+            Rows to predict, as for `predict`.
+        """
         table = self._table(data)
         counts = {}
         for column in self.columns:
@@ -376,7 +400,7 @@ class LinearModel:
         return make_texts(strings)
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """The model as text in the stable JSON format (docs/files.md).
+        """The model as text in the stable JSON format (docs/reference/files.md).
 
         Parameters
         ----------
@@ -398,6 +422,7 @@ class LinearModel:
         Parameters
         ----------
         text : str or bytes
+            What `to_json` wrote.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The stable JSON format of a model (docs/files.md)."""
+"""The stable JSON format of a model (docs/reference/files.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stable JSON format of a result (docs/files.md)."""
+"""The stable JSON format of a result (docs/reference/files.md)."""
 
 from __future__ import annotations
 

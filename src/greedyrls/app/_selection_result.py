@@ -93,7 +93,13 @@ class SelectionResult:
         return self.path.chosen_size
 
     def features_of(self, k: int) -> tuple[Feature, ...]:
-        """The features of size k, in the order of selection: more than k if they go together."""
+        """The features of size k, in the order of selection: more than k if they go together.
+
+        Parameters
+        ----------
+        k : int
+            Number of features.
+        """
         by_index = dict(zip(order_of(self.path), self.features, strict=True))
         return tuple(by_index[index] for index in self.path.features(k).tolist())
 
@@ -109,7 +115,13 @@ class SelectionResult:
         return self.data.n_features - sum(len(group) - 1 for group in groups)
 
     def standardised_coefficients(self, k: int) -> Float:
-        """Return standardised coefficients of the model on the first k features, (outputs, k)."""
+        """Return standardised coefficients of the model on the first k features, (outputs, k).
+
+        Parameters
+        ----------
+        k : int
+            Number of features.
+        """
         return np.atleast_2d(self.path.coef(k))
 
     def model(self, k: int | None = None) -> LinearModel:
@@ -178,6 +190,11 @@ class SelectionResult:
 
         It comes from the outer folds of the assessment, or else from those that chose the penalty
         (slightly optimistic at the size chosen by them); otherwise it is None.
+
+        Parameters
+        ----------
+        k : int
+            Number of features.
         """
         if self.assessment is not None:
             curve = self.assessment.test
@@ -285,7 +302,7 @@ class SelectionResult:
         return table
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """The result as text in the stable JSON format (docs/files.md).
+        """The result as text in the stable JSON format (docs/reference/files.md).
 
         Parameters
         ----------
@@ -307,6 +324,7 @@ class SelectionResult:
         Parameters
         ----------
         text : str or bytes
+            What `to_json` wrote.
 
         Returns
         -------

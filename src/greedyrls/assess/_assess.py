@@ -270,8 +270,10 @@ def permutation_null(
         change places.
     forced_features, excluded_features, feature_groups, feature_costs, budget
         As in `cross_validate_path`.
-    direction, backward_ratio, alpha_rule, alpha_cv, refit_alpha, size_rule, max_features, patience
-        As in `cross_validate_path`, and so is `tol`.
+    direction, backward_ratio, alpha_rule, alpha_cv, refit_alpha, size_rule
+        As in `cross_validate_path`.
+    max_features, patience, tol
+        As in `cross_validate_path`.
     random_state : int, Generator or None, default=0
         Seed of the permutations, and of the folds that choose the penalty.
     n_jobs : int, optional
@@ -414,8 +416,10 @@ def resample_path(
         Group of each sample. If given, groups are drawn instead of samples.
     forced_features, excluded_features, feature_groups, feature_costs, budget
         As in `cross_validate_path`.
-    direction, backward_ratio, alpha_rule, alpha_cv, refit_alpha, size_rule, max_features, patience
-        As in `cross_validate_path`, and so is `tol`.
+    direction, backward_ratio, alpha_rule, alpha_cv, refit_alpha, size_rule
+        As in `cross_validate_path`.
+    max_features, patience, tol
+        As in `cross_validate_path`.
     random_state : int, Generator or None, default=0
         Seed of the draws, and of the folds that choose the penalty.
     n_jobs : int, optional

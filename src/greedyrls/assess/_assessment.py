@@ -313,14 +313,26 @@ class PathAssessment(ArrayValue):
         return assessment_methods(self, LEVEL, self._has_few)
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """Return the object as text in the stable JSON format; `indent` as in `json.dumps`."""
+        """Return the object as text in the stable JSON format; `indent` as in `json.dumps`.
+
+        Parameters
+        ----------
+        indent : int, optional
+            Number of spaces of a level, as in `json.dumps`; None for one line.
+        """
         from ._assessment_format import ASSESSMENT_FORMAT
 
         return ASSESSMENT_FORMAT.encode(self, indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> PathAssessment:
-        """Read the text that `to_json` wrote; loading never runs code."""
+        """Read the text that `to_json` wrote; loading never runs code.
+
+        Parameters
+        ----------
+        text : str or bytes
+            What `to_json` wrote.
+        """
         from ._assessment_format import ASSESSMENT_FORMAT
 
         value: PathAssessment = ASSESSMENT_FORMAT.decode(text)

@@ -1,4 +1,4 @@
-"""The JSON format of assessments, stabilities and permutations (docs/files.md)."""
+"""The JSON format of assessments, stabilities and permutations (docs/reference/files.md)."""
 
 from __future__ import annotations
 

@@ -91,7 +91,13 @@ class PermutationNull(ArrayValue):
         return float(np.count_nonzero(smallest <= smallest[0]) / len(smallest))
 
     def band(self, level: float = 0.9) -> tuple[Float, Float]:
-        """Return lower and upper ends of the middle `level` of the permutations, (k,) each."""
+        """Return lower and upper ends of the middle `level` of the permutations, (k,) each.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            Share of the permutations between the ends.
+        """
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must be between 0 and 1, got {level!r}.")
         tail = (1.0 - level) / 2.0
@@ -109,14 +115,26 @@ class PermutationNull(ArrayValue):
         return null_methods(self)
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """Return the object as text in the stable JSON format; `indent` as in `json.dumps`."""
+        """Return the object as text in the stable JSON format; `indent` as in `json.dumps`.
+
+        Parameters
+        ----------
+        indent : int, optional
+            Number of spaces of a level, as in `json.dumps`; None for one line.
+        """
         from ._assessment_format import NULL_FORMAT
 
         return NULL_FORMAT.encode(self, indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> PermutationNull:
-        """Read the text that `to_json` wrote; loading never runs code."""
+        """Read the text that `to_json` wrote; loading never runs code.
+
+        Parameters
+        ----------
+        text : str or bytes
+            What `to_json` wrote.
+        """
         from ._assessment_format import NULL_FORMAT
 
         value: PermutationNull = NULL_FORMAT.decode(text)
@@ -129,7 +147,13 @@ class PermutationNull(ArrayValue):
         return self.sentence_for(Reading(words, words, "loss"))
 
     def sentence_for(self, reading: Reading) -> str:
-        """A sentence on the result of the permutations, with losses presented as in `reading`."""
+        """A sentence on the result of the permutations, with losses presented as in `reading`.
+
+        Parameters
+        ----------
+        reading : Reading
+            How losses are presented.
+        """
         count = len(self.null_losses)
         typical = float(np.nanmedian(self.null_chosen_losses))
         permuted, chosen = reading.column(np.array([typical, self.chosen_loss]))

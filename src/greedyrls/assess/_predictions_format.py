@@ -1,4 +1,4 @@
-"""The JSON format of predictions of rows held out (docs/files.md)."""
+"""The JSON format of predictions of rows held out (docs/reference/files.md)."""
 
 from __future__ import annotations
 

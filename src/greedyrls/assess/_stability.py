@@ -144,12 +144,24 @@ class Stability(ArrayValue):
         return _counts(self.selections, self.n_features_in, int(size)) / len(self.selections)
 
     def names(self, indices: Sequence[int] | Order) -> list[str]:
-        """Return names of features; ``x0``, ``x1``, … if the data had none."""
+        """Return names of features; ``x0``, ``x1``, … if the data had none.
+
+        Parameters
+        ----------
+        indices : sequence of int
+            Column numbers.
+        """
         names = self.feature_names_in
         return [names[index] if names else f"x{index}" for index in indices]
 
     def to_frame(self, k: int | None = None) -> pandas.DataFrame:
-        """A pandas data frame of the features selected at size k, the most frequent first."""
+        """A pandas data frame of the features selected at size k, the most frequent first.
+
+        Parameters
+        ----------
+        k : int, optional
+            Number of features, as in `frequencies`.
+        """
         try:
             import pandas
         except ImportError as error:
@@ -172,14 +184,26 @@ class Stability(ArrayValue):
         return stability_methods(self)
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """Return the object as text in the stable JSON format; `indent` as in `json.dumps`."""
+        """Return the object as text in the stable JSON format; `indent` as in `json.dumps`.
+
+        Parameters
+        ----------
+        indent : int, optional
+            Number of spaces of a level, as in `json.dumps`; None for one line.
+        """
         from ._assessment_format import STABILITY_FORMAT
 
         return STABILITY_FORMAT.encode(self, indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Stability:
-        """Read the text that `to_json` wrote; loading never runs code."""
+        """Read the text that `to_json` wrote; loading never runs code.
+
+        Parameters
+        ----------
+        text : str or bytes
+            What `to_json` wrote.
+        """
         from ._assessment_format import STABILITY_FORMAT
 
         value: Stability = STABILITY_FORMAT.decode(text)

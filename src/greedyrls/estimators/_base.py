@@ -293,6 +293,7 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n)
+            Samples.
 
         Returns
         -------

@@ -148,8 +148,11 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, d)
+            Samples.
         y : array-like of shape (m,) or (m, t)
+            Target values.
         sample_weight : array-like of shape (m,), optional
+            Weight of each sample; 1 by default.
         groups : array-like of shape (m,), optional
             Group of each sample. The folds of `cv`, or of `alpha_cv` if `cv` is leave-one-out, keep
             groups together.
@@ -173,6 +176,7 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, d)
+            Samples.
 
         Returns
         -------
@@ -208,7 +212,7 @@ class GreedyKernelRLSClassifier(ProbabilityMixin, GreedyKernelBase):
         "auc" (two classes) or a function. Losses other than "squared" evaluate the kernel of all
         pairs at every step.
     random_state, alpha_rule, alpha_cv, refit_alpha, size_rule, max_centers, patience, tol, \
-n_runners_up, memory_limit, verbose
+n_runners_up, memory_limit, n_jobs, verbose
         As in `GreedyKernelRLS`.
 
     Attributes
@@ -304,9 +308,11 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, d)
+            Samples.
         y : array-like of shape (m,)
             Labels of any kind, at least two different ones.
         sample_weight : array-like of shape (m,), optional
+            Weight of each sample; 1 by default.
         groups : array-like of shape (m,), optional
             Group of each sample. The folds of `cv`, or of `alpha_cv` if `cv` is leave-one-out, keep
             groups together.
@@ -330,6 +336,7 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, d)
+            Samples.
 
         Returns
         -------
@@ -344,6 +351,7 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, d)
+            Samples.
 
         Returns
         -------

@@ -74,7 +74,7 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
     forced_features, excluded_features : list of int or str, or mask, optional
         Features added before the search, and features never chosen.
     direction : {"forward", "backward", "floating", "foba", "swap"}, default="forward"
-        Search direction; see docs/directions.md for when to use which.
+        Search direction; see docs/guide/directions.md for when to use which.
     backward_ratio : float, optional
         For direction "foba": the share of the last gain that a removal may cost; 0.5 by default.
     feature_groups : list of ids, list of lists, or dict, optional
@@ -111,7 +111,7 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         Number of next best features to record at each step of ``path_``.
     device : str or device, optional
         Device to compute on if X is in host memory, such as "cuda". By default the computation runs
-        where X is. See `greedy_path`, and docs/gpu.md for what is supported on a device.
+        where X is. See `greedy_path`, and docs/guide/gpu.md for what is supported on a device.
     checkpoint : str or path, optional
         A file that is written after each step and outer fold. Fitting again after a crash, with the
         same data and parameters, resumes from there. See `greedy_path`. It cannot be used when the
@@ -232,6 +232,7 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         y : array-like of shape (m,)
             Labels of any kind, at least two different ones.
         sample_weight : array-like of shape (m,), optional
+            Weight of each sample; 1 by default.
         groups : array-like of shape (m,), optional
             Group of each sample. The folds of `cv`, or of `alpha_cv` if `cv` is leave-one-out, keep
             groups together.
@@ -279,6 +280,7 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         Parameters
         ----------
         X : array-like of shape (m, n)
+            Samples.
 
         Returns
         -------
@@ -294,6 +296,7 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         Parameters
         ----------
         X : array-like of shape (m, n)
+            Samples.
 
         Returns
         -------
@@ -310,8 +313,11 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         Parameters
         ----------
         X : array-like of shape (m, n)
+            Samples.
         y : array-like of shape (m,)
+            Labels.
         sample_weight : array-like of shape (m,), optional
+            Weight of each sample; 1 by default.
 
         Returns
         -------

@@ -121,15 +121,21 @@ class GreedyRLSRanker(GreedyRLSBase):
         Penalty of the search.
     coef_ : ndarray of shape (n,)
         Coefficients, 0 for features not chosen.
+    intercept_ : float
+        Always 0: an order within queries needs none.
     path_ : SelectionPath
         Order, losses and models of all sizes. ``path_.losses`` are mean squared errors of a pair,
         ((y_i − y_j) − (f_i − f_j))², in queries that were left out.
-    ndcg_path_, pairwise_error_path_ : ndarray of shape (len(path_),)
-        Mean NDCG (`greedyrls.metrics.mean_ndcg`) and share of misordered pairs
-        (`greedyrls.metrics.pairwise_error`) of the models of all sizes on left-out queries. NaN if
-        y does not vary within any query, or if one query outweighs all others beyond rounding.
-    ndcg_, pairwise_error_ : float
-        NDCG and share of misordered pairs at the chosen size.
+    ndcg_path_ : ndarray of shape (n_sizes,)
+        Mean NDCG (`greedyrls.metrics.mean_ndcg`) of the models of all sizes on left-out queries.
+        NaN if y does not vary within any query, or if one query outweighs all others beyond
+        rounding.
+    pairwise_error_path_ : ndarray of shape (n_sizes,)
+        Share of misordered pairs (`greedyrls.metrics.pairwise_error`), likewise.
+    ndcg_ : float
+        NDCG at the chosen size.
+    pairwise_error_ : float
+        Share of misordered pairs at the chosen size.
     n_queries_ : int
         Number of queries that have pairs.
     n_features_in_, feature_names_in_
@@ -385,6 +391,7 @@ class GreedyRLSRanker(GreedyRLSBase):
         Parameters
         ----------
         X : array-like of shape (m, n)
+            Samples.
 
         Returns
         -------
@@ -398,6 +405,7 @@ class GreedyRLSRanker(GreedyRLSBase):
         Parameters
         ----------
         X : array-like of shape (m, n)
+            Samples.
         y : array-like of shape (m,)
             Relevances.
         groups : array-like of shape (m,), optional

@@ -40,7 +40,7 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
     forced_features, excluded_features : list of int or str, or mask, optional
         Features added before the search, and features never chosen.
     direction : {"forward", "backward", "floating", "foba", "swap"}, default="forward"
-        Search direction; see docs/directions.md for when to use which.
+        Search direction; see docs/guide/directions.md for when to use which.
     backward_ratio : float, optional
         For direction "foba": the share of the last gain that a removal may cost; 0.5 by default.
     feature_groups : list of ids, list of lists, or dict, optional
@@ -77,7 +77,7 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         Number of next best features to record at each step of ``path_``.
     device : str or device, optional
         Device to compute on if X is in host memory, such as "cuda". By default the computation runs
-        where X is. See `greedy_path`, and docs/gpu.md for what is supported on a device.
+        where X is. See `greedy_path`, and docs/guide/gpu.md for what is supported on a device.
     checkpoint : str or path, optional
         A file that is written after each step and outer fold. Fitting again after a crash, with the
         same data and parameters, resumes from there. See `greedy_path`. It cannot be used when the
@@ -151,7 +151,9 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         X : array-like of shape (m, n), data in a file (`greedyrls.files`), or a Dask collection
             With a PyTorch tensor or CuPy array the selection runs on its device.
         y : array-like of shape (m,) or (m, t)
+            Target values.
         sample_weight : array-like of shape (m,), optional
+            Weight of each sample; 1 by default.
         groups : array-like of shape (m,), optional
             Group of each sample. The folds of `cv`, or of `alpha_cv` if `cv` is leave-one-out, keep
             groups together.
@@ -190,6 +192,7 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         Parameters
         ----------
         X : array-like of shape (m, n)
+            Samples.
 
         Returns
         -------
@@ -205,8 +208,11 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         Parameters
         ----------
         X : array-like of shape (m, n)
+            Samples.
         y : array-like of shape (m,) or (m, t)
+            Target values.
         sample_weight : array-like of shape (m,), optional
+            Weight of each sample; 1 by default.
 
         Returns
         -------

@@ -54,6 +54,8 @@ class SelectionPath:
         differ.
     refit_alphas : tuple of float or None
         Penalty of the model at each size, if it differs from that of the search.
+    moments : Moments
+        Sums over the chosen features from which the models of all sizes are computed.
 
     Examples
     --------
@@ -252,7 +254,13 @@ class SelectionPath:
         return int(np.argmin(self.losses)) + 1
 
     def names(self, k: int | None = None) -> list[str]:
-        """Return names of the features of size k; ``x0``, ``x1``, … if the data had none."""
+        """Return names of the features of size k; ``x0``, ``x1``, … if the data had none.
+
+        Parameters
+        ----------
+        k : int, optional
+            Number of features; the largest by default.
+        """
         return [self._name(index) for index in self.features(k).tolist()]
 
     def _name(self, index: int) -> str:
@@ -271,7 +279,13 @@ class SelectionPath:
         return self._groups(self.features(k).tolist())
 
     def name_of(self, index: int) -> str:
-        """Return the name of a feature, or of its group."""
+        """Return the name of a feature, or of its group.
+
+        Parameters
+        ----------
+        index : int
+            Column number of the feature.
+        """
         return self._groups([index])[0]
 
     def _groups(self, features: list[int]) -> list[str]:
@@ -407,6 +421,11 @@ class SelectionPath:
         """Return the path up to size k.
 
         If features were only added, steps are kept up to that size; otherwise all steps are kept.
+
+        Parameters
+        ----------
+        k : int
+            Number of features.
         """
         size = self._size(k)
         if not size:
@@ -446,7 +465,7 @@ class SelectionPath:
         return path_frame(self)
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """The path as text in the stable JSON format (docs/path-format.md).
+        """The path as text in the stable JSON format (docs/reference/path-format.md).
 
         Parameters
         ----------
@@ -464,6 +483,7 @@ class SelectionPath:
         Parameters
         ----------
         text : str or bytes
+            What `to_json` wrote.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The stable JSON format of a path (docs/path-format.md): plain numbers and strings."""
+"""The stable JSON format of a path (docs/reference/path-format.md): plain numbers and strings."""
 
 from __future__ import annotations
 

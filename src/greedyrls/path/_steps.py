@@ -17,7 +17,27 @@ LossName = Literal["squared", "zero_one", "balanced_zero_one", "absolute", "auc"
 
 @exported("greedyrls")
 class StopReason(enum.Enum):
-    """Why a search ended; ``sentence`` says it in words."""
+    """Why a search ended; ``sentence`` says it in words.
+
+    Attributes
+    ----------
+    REACHED
+        The number of features asked for was reached.
+    INTERRUPTED
+        The search was interrupted; the steps made so far are kept.
+    CALLBACK
+        The callback asked to stop.
+    NO_IMPROVEMENT
+        The loss had not improved for several steps.
+    EXHAUSTED
+        All features were selected.
+    NUMERICAL_LIMIT
+        The penalty is smaller than the rounding errors of the data.
+    BUDGET
+        No other feature is affordable.
+    SPANNED
+        The chosen features span all others up to rounding.
+    """
 
     REACHED = "reached"
     INTERRUPTED = "interrupted"

@@ -98,7 +98,13 @@ class AlphaSurface(ArrayValue):
         return int(np.flatnonzero(self.alphas == self.alpha)[0])
 
     def curve(self, length: int) -> tuple[Float, Float]:
-        """Losses of the chosen penalty by size, to a length, and their standard errors."""
+        """Losses of the chosen penalty by size, to a length, and their standard errors.
+
+        Parameters
+        ----------
+        length : int
+            Number of sizes.
+        """
         values, width = np.full((2, length), np.nan), min(length, self.losses.shape[1])
         values[0, :width] = self.losses[self.row, :width]
         values[1, :width] = self.standard_errors[self.row, :width]
@@ -117,7 +123,13 @@ class AlphaSurface(ArrayValue):
         return self.sentence_for("")
 
     def sentence_for(self, loss: str) -> str:
-        """A readable sentence on how the penalty was chosen, with the name of the loss."""
+        """A readable sentence on how the penalty was chosen, with the name of the loss.
+
+        Parameters
+        ----------
+        loss : str
+            Name of the loss.
+        """
         count = len(self.alphas)
         if count == 1:
             where = f"; its held-out loss is that of outer folds ({self.folds})"

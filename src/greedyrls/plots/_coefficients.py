@@ -57,6 +57,7 @@ def plot_coefficients(
     Parameters
     ----------
     path : SelectionPath, or a fitted estimator
+        The path, or a fitted estimator that has one.
     k : int, default: all
         Largest number of features to show.
     ax : matplotlib Axes, optional

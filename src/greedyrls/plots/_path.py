@@ -59,6 +59,7 @@ def plot_path(
     Parameters
     ----------
     path : SelectionPath, or a fitted estimator
+        The path, or a fitted estimator that has one.
     null : PermutationNull, optional
         The result of `permutation_null` with the loss of the path as its measure.
     ax : matplotlib Axes, optional

@@ -46,6 +46,7 @@ def write_report(result: SelectionResult, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     result : SelectionResult
+        The result to show.
     path : path-like
         Name of the file, such as ``report.html``; an existing file is replaced.
     """

@@ -1,0 +1,10 @@
+from ._selection import ReferenceSelection as ReferenceSelection
+from ._selection import greedy_rls as greedy_rls
+from ._selection import low_rank_ls_svm as low_rank_ls_svm
+from ._selection import random_selection as random_selection
+from ._selection import wrapper as wrapper
+from ._training import loo_brute_force as loo_brute_force
+from ._training import loo_dual as loo_dual
+from ._training import loo_primal as loo_primal
+from ._training import train_dual as train_dual
+from ._training import train_primal as train_primal
