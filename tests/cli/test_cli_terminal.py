@@ -148,7 +148,7 @@ def test_an_output_that_nobody_reads(data: Path, tmp_path: Path) -> None:
         out = tmp_path / f"out{len(extra)}"
         arguments = select_arguments(data, "y", *QUICK, *extra, "--out", out)
         assert unread("select", *arguments) == (0, "", "")
-        assert len(list(out.iterdir())) == 5
+        assert len(list(out.iterdir())) == 6
     assert unread("--help") == (0, "", "")
     assert unread() == (0, "", "")
 
@@ -222,7 +222,7 @@ def test_names_of_files_that_are_no_text(data: Path, tmp_path: Path) -> None:
     name, out = os.fsdecode(odd), tmp_path / "out"
     ended = as_process("select", *select_arguments(Path(name), "y", *QUICK), "--out", out)
     assert (ended.code, ended.err) == (0, "")
-    assert len(list(out.iterdir())) == 5
+    assert len(list(out.iterdir())) == 6
 
 
 # Starting up.

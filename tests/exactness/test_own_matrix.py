@@ -111,6 +111,8 @@ def test_losses_of_classes(kind: Kind, loss: Any, case: Case) -> None:
 @settings(max_examples=SWEEP)
 @given(case=fold_cases(folds=["loo", "stratified"], kinds=["normal"], labelled=True, max_classes=2))
 def test_auc(kind: Kind, case: Case) -> None:
+    if kind.__name__ == "genotypes":
+        pytest.skip("With three values, predictions tie up to rounding, and AUC counts ties.")
     assert_is_literal(kind, case, "auc")
 
 

@@ -203,5 +203,5 @@ def test_an_interrupt_ends_the_selections_of_other_threads(traps: Traps) -> None
     ended = time.monotonic() + 20.0
     while threading.active_count() > before and time.monotonic() < ended:
         time.sleep(0.01)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before  # threads of other tests may end meanwhile
     assert len(begun) < 8 * 5

@@ -15,7 +15,7 @@ from .._criteria import ManyFoldData, ManyFoldState
 from .._features import Ranking
 from .._problem import Folds, Problem
 from .._rows import leftover_tile
-from ._compiled_rows import MOST_RUNNERS_UP, STOPS, TAKEN, add_noted, in_order
+from ._compiled_rows import FIRST_ROOM, MOST_RUNNERS_UP, STOPS, TAKEN, add_noted, in_order
 from ._stepper import Stop
 
 # What a search keeps of all candidates, m × n numbers, may take so many bytes: there is one for
@@ -28,8 +28,6 @@ _SMALL_ELEMENTS = 1 << 17
 # With fewer folds, each has so many of the rows that the model of all rows loses digits where those
 # of the others fit their rows exactly: each fold then has a model of its own.
 _LEAST_FOLDS = 5
-# Features that a search has room for at first.
-_FIRST_ROOM = 64
 
 
 def can_compile_folds(problem: Problem) -> bool:
@@ -152,7 +150,7 @@ class CompiledFoldStepper:
     def _start(self, last: int) -> None:
         """A search from the models without features, with room for all, or for twice as many."""
         state = self._state
-        self._room = min(last, max(_FIRST_ROOM, 2 * state.size))
+        self._room = min(last, max(FIRST_ROOM, 2 * state.size))
         barred = (np.asarray(state.barred) > 0.0).astype(np.uint8)
         barred[state.selected] = 0
         alpha = float(state.features.penalty.diagonal)

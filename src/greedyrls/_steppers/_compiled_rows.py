@@ -22,6 +22,8 @@ TAKEN, DONE, IN_DOUBT, NEEDS_COLUMN, NEEDS_ANCHOR, NO_MEMORY = range(6)
 STOPS = {DONE: Stop.DONE, IN_DOUBT: Stop.IN_DOUBT, NO_MEMORY: Stop.NOT_AVAILABLE}
 # The most runners-up, as in _base/c/search.h.
 MOST_RUNNERS_UP = 64
+# Features that a search has room for at first.
+FIRST_ROOM = 64
 # Elements of X, m × n, up to which z of all candidates is kept: a pass over them costs less than
 # bounds and Gram columns do.
 KEPT_ELEMENTS = 1 << 18

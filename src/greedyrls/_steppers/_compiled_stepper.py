@@ -23,6 +23,7 @@ from .._problem import Loss, make_loss
 from .._rows import SampleStatistics
 from ._compiled_folds import compiled_fold_stepper
 from ._compiled_rows import (
+    FIRST_ROOM,
     LOSSES,
     MOST_RUNNERS_UP,
     NEEDS_ANCHOR,
@@ -36,8 +37,7 @@ from ._compiled_rows import (
 )
 from ._stepper import Stepper, Stop
 
-# Features that a search has room for at first, and bytes that it may take for more.
-_FIRST_ROOM = 64
+# Bytes that a search may take for more features than it has room for at first.
 _ROOM_BYTES = 1 << 24
 
 
@@ -108,7 +108,7 @@ class CompiledStepper:
     def _start(self, last: int) -> None:
         """A search from the model without features, with room for all, or for twice as many."""
         state, rows = self._state, self._rows
-        room = max(_ROOM_BYTES // (16 * rows.n_features), _FIRST_ROOM, 2 * state.size)
+        room = max(_ROOM_BYTES // (16 * rows.n_features), FIRST_ROOM, 2 * state.size)
         self._room = min(last, room)
         barred = (np.asarray(state.barred) > 0.0).astype(np.uint8)
         barred[state.features.selected] = 0
