@@ -1,7 +1,7 @@
 """Set-up and tasks from a clean clone, with nothing but Python and pip.
 
     python3 dev.py demo                  select features of embedded data, write a report
-    python3 dev.py test                  the quick tests, at most five minutes on two cores
+    python3 dev.py test                  the quick tests, five to six minutes on two cores
     python3 dev.py test --all            all tests; other arguments go to pytest
     python3 dev.py test --python 3.13    with another interpreter: a version, or a path
     python3 dev.py test --lowest         with the lowest versions that pyproject.toml allows

@@ -178,7 +178,7 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "compiled_packed_bytes": constant("_steppers._compiled_rows._PACKED_BYTES"),
     # Features that a compiled search has room for at first.
     "compiled_first_room": constant(
-        "_steppers._compiled_stepper._FIRST_ROOM", "_steppers._compiled_folds._FIRST_ROOM"
+        "_steppers._compiled_stepper.FIRST_ROOM", "_steppers._compiled_folds.FIRST_ROOM"
     ),
     # Values of a sparse X that are looked at together.
     "sparse_values": constant("_data._sparse._VALUES"),
