@@ -243,21 +243,6 @@ class FeatureSpace:
         self.selected.append(index)
         return float(drift)
 
-    def note_step(self, index: int, products: Float) -> None:
-        """Note a feature that a stepper added, with X_S'x_b (|S| + 1); `take_back` is to follow."""
-        s = self.size
-        if s == self._L.shape[0]:
-            self._grow()
-        self._gram[s, : s + 1] = self._gram[: s + 1, s] = products
-        self._chosen[s] = index
-        self.selected.append(index)
-
-    def take_back(self, size: int) -> list[int]:
-        """Return the features that were only noted, after the first `size`, and forget them."""
-        noted = self.selected[size:]
-        del self.selected[size:]
-        return noted
-
     def _follow(self, index: int, column: Float, pivot: Pivot, left: Float, slopes: Float) -> None:
         """All vectors of n after a feature: a row of L, what candidates lose, X_S'x_b.
 
@@ -304,3 +289,20 @@ class FeatureSpace:
         self._gram = np.pad(self._gram, padding)
         self._weights = np.pad(self._weights, (padding, (0, 0)))
         self._chosen = np.pad(self._chosen, padding)
+
+
+def note_step(space: FeatureSpace, index: int, products: Float) -> None:
+    """Note a feature that a stepper added, with X_S'x_b (|S| + 1); `take_back` is to follow."""
+    s = space.size
+    if s == space._L.shape[0]:
+        space._grow()
+    space._gram[s, : s + 1] = space._gram[: s + 1, s] = products
+    space._chosen[s] = index
+    space.selected.append(index)
+
+
+def take_back(space: FeatureSpace, size: int) -> list[int]:
+    """Return the features that were only noted, after the first `size`, and forget them."""
+    noted = space.selected[size:]
+    del space.selected[size:]
+    return noted

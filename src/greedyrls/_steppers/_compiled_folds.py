@@ -12,7 +12,7 @@ import numpy as np
 
 from .._base import Float, native
 from .._criteria import ManyFoldData, ManyFoldState
-from .._features import Ranking
+from .._features import Ranking, note_step
 from .._problem import Folds, Problem
 from .._rows import leftover_tile
 from ._compiled_rows import FIRST_ROOM, MOST_RUNNERS_UP, STOPS, TAKEN, add_noted, in_order
@@ -201,7 +201,7 @@ class CompiledFoldStepper:
             self.settle()
             return Stop.IN_DOUBT
         products = np.append(column[state.selected], state.start.diagonal[index])
-        state.features.note_step(index, products)
+        note_step(state.features, index, products)
         state.barred[index] = np.inf
         state.fold_losses = self._sums.mean(axis=0) / state.data.fold_weights
         state.largest_drift = max(state.largest_drift, module.fold_drift(self._search))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._base import Float
 from .._criteria import LooData, LossState, SelectionState
-from .._features import GramColumns, Ranking
+from .._features import GramColumns, Ranking, take_back
 from .._problem import Loss
 from .._rows import loss_shares, row_products
 from ._stepper import Stop
@@ -52,7 +52,7 @@ def in_order(later: list[int]) -> tuple[Ranking, int]:
 
 def add_noted(state: SelectionState, n_whole: int) -> None:
     """Let the general engine add the features after the first `n_whole`, which were only noted."""
-    added = state.features.take_back(n_whole)
+    added = take_back(state.features, n_whole)
     for position, index in enumerate(added):
         state.barred[index] = -np.inf
         state.add(index, state.measure(index), *in_order(added[position + 1 :]))

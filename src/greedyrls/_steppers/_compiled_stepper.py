@@ -19,6 +19,7 @@ from .._criteria import (
     ManyFoldState,
     SelectionState,
 )
+from .._features import note_step
 from .._problem import Loss, make_loss
 from .._rows import SampleStatistics
 from ._compiled_folds import compiled_fold_stepper
@@ -163,7 +164,7 @@ class CompiledStepper:
         state, module = self._state, self._module
         products = np.empty(self._size + 1)
         module.read(self._search, "products", products)
-        state.features.note_step(index, products)
+        note_step(state.features, index, products)
         state.barred[index] = np.inf
         module.read(self._search, "sums", self._sums)
         module.read(self._search, "counters", self._counters)
