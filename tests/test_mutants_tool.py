@@ -69,6 +69,12 @@ def test_tests_that_import_a_module_nearest_first(root: Path) -> None:
     assert names[-2:] == ["tests/fit/test_sum.py", "tests/test_far.py"]
 
 
+def test_a_package_stands_for_its_modules(root: Path) -> None:
+    names = ["greedyrls.cli", "greedyrls.cli._app", "greedyrls.cli._run"]
+    assert imported_by.modules_of("greedyrls.cli", root) == names
+    assert imported_by.modules_of("greedyrls._fit", root) == ["greedyrls._fit"]
+
+
 def test_distances_count_imports(root: Path) -> None:
     graph = imported_by.import_graph(root)
     assert graph["greedyrls.cli._run"] == {"greedyrls", "greedyrls.cli", "greedyrls.cli._app"}

@@ -31,6 +31,15 @@ def full_name(name: str, root: Path = ROOT) -> str:
     return name
 
 
+def modules_of(name: str, root: Path = ROOT) -> list[str]:
+    """A module itself, or all modules of a package."""
+    file = file_of(name, root)
+    if file.name != "__init__.py":
+        return [name]
+    paths = (path.relative_to(root / "src") for path in sorted(file.parent.rglob("*.py")))
+    return [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in paths]
+
+
 def is_for_types(node: ast.If) -> bool:
     """Whether a block is only for type checkers, also after the condition was negated."""
     test = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test

@@ -1,6 +1,7 @@
 """Run random mutants of modules against the tests that import them.
 
     python3 dev.py mutants _criteria._choice _search._directions --count 24 --seed 0
+    python3 dev.py mutants _criteria _features --count 300 --seed 0     all modules of packages
 
 A mutant is a module with one small change: another operator, a number plus or minus 1, a condition
 negated. Tests that pass all the same do not check that line. cosmic-ray makes the mutants. Each is
@@ -27,9 +28,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
-from imported_by import PACKAGE, ROOT, file_of, files_testing, full_name, import_graph, is_for_types
+from imported_by import (
+    PACKAGE,
+    ROOT,
+    file_of,
+    files_testing,
+    full_name,
+    import_graph,
+    is_for_types,
+    modules_of,
+)
 
 # Replacements within a group can go unnoticed. Others raise an error in the first test that comes
 # there, or compare the identity of numbers and strings.
@@ -190,19 +201,26 @@ def run_tests(source: Path, tests: Sequence[str], limit: float | None = None) ->
             return None
 
 
-def checked(source: Path, tests: Sequence[str]) -> float:
-    """Seconds that the tests take without a mutant; leaves if they do not pass."""
-    print(f"Without a mutant: {' '.join(tests)} …", flush=True)
+def check_import(source: Path) -> None:
+    """Leave if tests would not import the package from `source`."""
     show = [sys.executable, "-c", f"import {PACKAGE}; print({PACKAGE}.__file__)"]
     where = subprocess.check_output(show, cwd=ROOT, env=environment_of(source), text=True)
     if not Path(where.strip()).is_relative_to(source):
         sys.exit(f"Tests would import {where.strip()} rather than the copy in {source}.")
+
+
+def checked(base: Path, tests: Sequence[str]) -> float:
+    """Seconds that the tests take without a mutant; leaves if they do not pass."""
     began = time.perf_counter()
-    if code := run_tests(source, tests):
-        tail = (source / "output.txt").read_text(encoding="utf-8").splitlines()[-20:]
-        sys.exit("\n".join([*tail, f"Without a mutant pytest ends with code {code}: see above."]))
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        source = Path(folder).resolve()
+        shutil.copytree(base / PACKAGE, source / PACKAGE)
+        if code := run_tests(source, tests):
+            tail = (source / "output.txt").read_text(encoding="utf-8").splitlines()[-20:]
+            failure = f"Without a mutant pytest ends with code {code}: see above."
+            sys.exit("\n".join([*tail, failure]))
     seconds = time.perf_counter() - began
-    print(f"passed in {seconds:.0f} s", flush=True)
+    print(f"Without a mutant {' '.join(tests)} passed in {seconds:.0f} s", flush=True)
     return seconds
 
 
@@ -238,9 +256,13 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument(
-        "modules", nargs="+", metavar="MODULE", help="name or path, such as _criteria._choice"
+        "modules",
+        nargs="+",
+        metavar="MODULE",
+        help="name or path of a module, such as _criteria._choice, or a package",
     )
     parser.add_argument("--count", type=int, default=24, help="mutants of all modules together")
+    parser.add_argument("--skip", type=int, default=0, help="the first so many, tested before")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants at a time")
     parser.add_argument("--most-files", type=int, default=12, help="test files for each module")
@@ -257,15 +279,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     accepted, graph = accepted_in(options.accepted), import_graph()
     tests = {
         module: shlex.split(options.tests or "") or files_testing(graph, module, options.most_files)
-        for module in map(full_name, options.modules)
+        for name in options.modules
+        for module in modules_of(full_name(name))
     }
-    mutants = sample(list(tests), options.count, options.seed)
+    mutants = sample(list(tests), options.count, options.seed)[options.skip :]
     limits: dict[tuple[str, ...], float] = {}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         base = Path(folder).resolve()
         shutil.copytree(ROOT / "src" / PACKAGE, base / PACKAGE)
-        for files in {tuple(tests[mutant.module]): None for mutant, _ in mutants}:
-            seconds = checked(base, files)
+        check_import(base)
+        selections = list({tuple(tests[mutant.module]): None for mutant, _ in mutants})
+        with ThreadPoolExecutor(options.jobs) as pool:
+            times = list(pool.map(partial(checked, base), selections))
+        for files, seconds in zip(selections, times, strict=True):
             limits[files] = options.limit or 60.0 + 3.0 * seconds
 
         def judge(item: tuple[Mutant, str]) -> tuple[Mutant, str]:
