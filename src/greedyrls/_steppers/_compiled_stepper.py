@@ -40,6 +40,31 @@ from ._stepper import Stepper, Stop
 
 # Bytes that a search may take for more features than it has room for at first.
 _ROOM_BYTES = 1 << 24
+# Steps are taken ahead while X is so small that the interpreter would take longer between them.
+_AHEAD_ELEMENTS, _MOST_AHEAD = 1 << 23, 16
+
+
+class _Log:
+    """What C writes of steps that are taken at a time: a row of each array for each step."""
+
+    def __init__(self, rows: CompiledRows, capacity: int, width: int, keeps_rows: bool) -> None:
+        ahead = _AHEAD_ELEMENTS // max(1, rows.n_rows * rows.n_features)
+        count, t, m = max(1, min(_MOST_AHEAD, ahead)), rows.n_targets, rows.n_rows
+        self.best = np.zeros((count, width), dtype=np.int64)
+        self.losses = np.zeros((count, width))
+        self.sums = np.zeros((count, 6 * t + 6))
+        self.products = np.zeros((count, capacity))
+        self.r = np.zeros((count, t, m)) if keeps_rows else None
+        self.d = np.zeros((count, m)) if keeps_rows else None
+        self.taken = self.given = 0
+        self.answer = TAKEN  # why there were not more
+
+    def run(self, module: ModuleType, search: object) -> None:
+        """Take steps."""
+        self.given = 0
+        self.taken, self.answer = module.steps(
+            search, self.best, self.losses, self.sums, self.products, self.r, self.d
+        )
 
 
 def compiled_stepper(state: SelectionState, criterion: object, n_runners_up: int) -> Stepper | None:
@@ -81,10 +106,8 @@ class CompiledStepper:
         self._room = 0
         self._n_whole = state.size  # features that the general engine knows of
         self._size = 0  # features that the compiled search knows of
-        self._best = np.zeros(1 + n_runners_up, dtype=np.int64)
-        self._losses = np.zeros(1 + n_runners_up)
-        self._counters = np.zeros(4)
-        self._sums = np.zeros(6 * self._rows.n_targets + 4)
+        self._width = 1 + n_runners_up
+        self._log: _Log
         self._evaluations = 0
         self.runners_up: tuple[tuple[int, float], ...] = ()
 
@@ -123,29 +146,41 @@ class CompiledStepper:
             self._room,
             rows.keeps_z,
         )
-        self._size = 0
+        self._size = self._evaluations = 0
+        capacity = min(self._room, rows.n_features)
+        self._log = _Log(rows, capacity, self._width, isinstance(state, LossState))
 
     def step(self, last: int) -> int | Stop:
-        """Take a step in C."""
-        module = self._module
-        if self._size >= self._room:
-            self._grow(last)
-        while (answer := module.step(self._search, self._best, self._losses)) != TAKEN:
-            if answer == NEEDS_COLUMN:
-                self._rows.take(int(self._best[0]), self._ranking, last - self._size)
-            elif answer == NEEDS_ANCHOR:
-                anchor = np.empty((self._rows.n_targets, self._rows.n_rows))
-                module.read(self._search, "g", anchor)
-                module.set_anchor(self._search, self._rows.anchor_products(anchor))
-            else:
+        """Return the next of the steps that C has taken, which are more if there is none."""
+        while self._log.given == self._log.taken:
+            stop = self._take_more(last)
+            if stop is not None:
                 self.settle()
-                return STOPS[answer]
-        index = int(self._best[0])
+                return stop
+        index = self._note(self._log.given)
+        self._log.given += 1
         if not self._rows.keeps_z:
             self._rows.take(index, self._ranking, last - self._size)  # it is there
-        self._note(index)
         self._size += 1
         return index
+
+    def _take_more(self, last: int) -> Stop | None:
+        """Give C what it needs, and let it take steps; why it cannot, if so."""
+        module, answer = self._module, self._log.answer
+        if self._size >= self._room:
+            self._grow(last)
+        elif answer == NEEDS_COLUMN:
+            wanted = int(self._log.best[self._log.taken, 0])
+            self._rows.take(wanted, self._ranking, last - self._size)
+        elif answer == NEEDS_ANCHOR:
+            anchor = np.empty((self._rows.n_targets, self._rows.n_rows))
+            module.read_g(self._search, anchor)
+            module.set_anchor(self._search, self._rows.anchor_products(anchor))
+        elif answer != TAKEN:
+            self._log.answer = TAKEN
+            return STOPS[answer]
+        self._log.run(module, self._search)
+        return None
 
     def _grow(self, last: int) -> None:
         """Start again with more room, and add what was chosen."""
@@ -159,34 +194,28 @@ class CompiledStepper:
         ranked: list[int] = order[:found].tolist()
         return ranked
 
-    def _note(self, index: int) -> None:
+    def _note(self, place: int) -> int:
         """Let the state know of a feature: what others read of it."""
-        state, module = self._state, self._module
-        products = np.empty(self._size + 1)
-        module.read(self._search, "products", products)
-        note_step(state.features, index, products)
+        state, log = self._state, self._log
+        index, *others = log.best[place].tolist()
+        note_step(state.features, index, log.products[place, : self._size + 1])
         state.barred[index] = np.inf
-        module.read(self._search, "sums", self._sums)
-        module.read(self._search, "counters", self._counters)
-        state.statistics = SampleStatistics.unpacked(self._sums.copy())
-        evaluations = int(self._counters[1])
-        state.samples.exact_evaluations += evaluations - self._evaluations
-        self._evaluations = evaluations
-        state.largest_drift = max(state.largest_drift, float(self._counters[2]))
-        if isinstance(state, LossState):
-            state.set_rows(*self._residuals())
+        state.statistics = SampleStatistics.unpacked(log.sums[place, :-2].copy())
+        evaluations, drift = log.sums[place, -2:].tolist()
+        state.samples.exact_evaluations += int(evaluations) - self._evaluations
+        self._evaluations = int(evaluations)
+        state.largest_drift = max(state.largest_drift, drift)
+        if log.r is not None and log.d is not None:
+            state.set_rows(*self._of_all_rows(log.r[place], log.d[place]))
+        losses = log.losses[place, 1:].tolist()
         self.runners_up = tuple(
-            (int(other), float(loss))
-            for other, loss in zip(self._best[1:], self._losses[1:], strict=True)
-            if other >= 0
+            (other, loss) for other, loss in zip(others, losses, strict=True) if other >= 0
         )
+        return index
 
-    def _residuals(self) -> tuple[Float, Float]:
+    def _of_all_rows(self, r: Float, d: Float) -> tuple[Float, Float]:
         """Return r and d of all rows, those without weight included."""
         rows = self._rows
-        r, d = np.empty((rows.n_targets, rows.n_rows)), np.empty(rows.n_rows)
-        self._module.read(self._search, "r", r)
-        self._module.read(self._search, "d", d)
         if rows.used is None:
             return r, d
         (block,) = self._state.data.samples.blocks

@@ -388,40 +388,97 @@ static Search *search_of(PyObject *capsule)
     return own == NULL ? NULL : &own->search;
 }
 
-/* step(search, best, losses) → why it ended; best and losses are those of the step and runners-up. */
-static PyObject *step(PyObject *module, PyObject *arguments)
+/* What is known after a step, for whoever follows the search without asking it. */
+typedef struct {
+    int64_t room;     /* steps */
+    int64_t width;    /* a feature and its runners-up */
+    int64_t *best;    /* (room × width) */
+    double *losses;   /* (room × width) */
+    double *sums;     /* (room × (N_SUMS + 2)) with evaluations and the largest drift */
+    double *products; /* (room × capacity) x_i'X_S of the feature */
+    double *r, *d;    /* (room × t × m), (room × m), or NULL */
+} Log;
+
+static void write_step(const Search *search, Log *log, int64_t place)
 {
-    PyObject *capsule, *best, *losses;
+    const Rows *rows = search->rows;
+    const int64_t t = rows->t, m = rows->m, last = search->size - 1, capacity = search->capacity;
+    double *sums = log->sums + place * (N_SUMS(t) + 2);
+    memcpy(sums, search->sums, (size_t)N_SUMS(t) * sizeof(double));
+    sums[N_SUMS(t)] = (double)search->n_evaluations;
+    sums[N_SUMS(t) + 1] = search->largest_drift;
+    memcpy(log->products + place * capacity, search->gram + last * capacity,
+           (size_t)search->size * sizeof(double));
+    if (log->r == NULL)
+        return;
+    for (int64_t k = 0; k < t; k++)
+        memcpy(log->r + (place * t + k) * m, search->r + k * rows->ld, (size_t)m * sizeof(double));
+    memcpy(log->d + place * m, search->d, (size_t)m * sizeof(double));
+}
+
+/* Steps until there is no room for more, or one cannot be taken: why it cannot, else TAKEN. */
+static int take_steps(Search *search, Log *log, int64_t *count)
+{
+    for (*count = 0; *count < log->room; (*count)++) {
+        int result;
+        do {
+            result = variant->step(search, log->width - 1, log->best + *count * log->width,
+                                   log->losses + *count * log->width);
+            /* Packed columns make an anchor without anybody else. */
+            if (result == NEEDS_ANCHOR && search->rows->packed != NULL)
+                variant->set_anchor(search, NULL);
+        } while (result == NEEDS_ANCHOR && search->rows->packed != NULL);
+        if (result != TAKEN)
+            return result;
+        write_step(search, log, *count);
+    }
+    return TAKEN;
+}
+
+/* steps(search, best, losses, sums, products, r, d) → (how many were taken, why not more). Row i of
+ * the arrays is of step i; the features of the first row without a step say what it needs. */
+static PyObject *steps(PyObject *module, PyObject *arguments)
+{
+    PyObject *capsule, *objects[6];
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOO", &capsule, &best, &losses))
+    if (!PyArg_ParseTuple(arguments, "OOOOOOO", &capsule, &objects[0], &objects[1], &objects[2],
+                          &objects[3], &objects[4], &objects[5]))
         return NULL;
     Search *search = search_of(capsule);
-    const Py_ssize_t count = PyObject_Length(best);
-    if (search == NULL || count < 0)
+    const Py_ssize_t room = PyObject_Length(objects[0]);
+    if (search == NULL || room < 0)
         return NULL;
-    if (count < 1 || count > MOST_RUNNERS_UP + 1)
-        return PyErr_Format(PyExc_ValueError, "too many runners-up: %zd", count - 1);
-    Py_buffer indices, values;
-    int64_t *features = numbers(best, &indices, 'q', count, PyBUF_WRITABLE);
-    if (features == NULL)
+    const Rows *rows = search->rows;
+    Py_buffer views[6];
+    if (PyObject_GetBuffer(objects[0], &views[0], PyBUF_ND))
         return NULL;
-    double *sums = numbers(losses, &values, 'd', count, PyBUF_WRITABLE);
-    if (sums == NULL) {
-        PyBuffer_Release(&indices);
-        return NULL;
+    const Py_ssize_t width = views[0].ndim == 2 ? views[0].shape[1] : 0;
+    PyBuffer_Release(&views[0]);
+    if (room < 1 || width < 1 || width > MOST_RUNNERS_UP + 1)
+        return PyErr_Format(PyExc_ValueError, "too many runners-up: %zd", width - 1);
+    const int64_t counts[6] = {
+        width, width, N_SUMS(rows->t) + 2, search->capacity, rows->t * rows->m, rows->m,
+    };
+    const int n_arrays = objects[4] == Py_None ? 4 : 6;
+    void *arrays[6] = {NULL};
+    int n_ready = 0;
+    for (; n_ready < n_arrays; n_ready++) {
+        arrays[n_ready] = numbers(objects[n_ready], &views[n_ready], n_ready ? 'd' : 'q',
+                                  room * (Py_ssize_t)counts[n_ready], PyBUF_WRITABLE);
+        if (arrays[n_ready] == NULL)
+            break;
     }
-    int result;
-    Py_BEGIN_ALLOW_THREADS
-    do {
-        result = variant->step(search, count - 1, features, sums);
-        /* Packed columns make an anchor without anybody else. */
-        if (result == NEEDS_ANCHOR && search->rows->packed != NULL)
-            variant->set_anchor(search, NULL);
-    } while (result == NEEDS_ANCHOR && search->rows->packed != NULL);
-    Py_END_ALLOW_THREADS
-    PyBuffer_Release(&indices);
-    PyBuffer_Release(&values);
-    return PyLong_FromLong(result);
+    int result = NO_MEMORY;
+    int64_t count = 0;
+    if (n_ready == n_arrays) {
+        Log log = {room, width, arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], arrays[5]};
+        Py_BEGIN_ALLOW_THREADS
+        result = take_steps(search, &log, &count);
+        Py_END_ALLOW_THREADS
+    }
+    for (int k = n_ready; k > 0; k--)
+        PyBuffer_Release(&views[k - 1]);
+    return n_ready < n_arrays ? NULL : Py_BuildValue("(Li)", (long long)count, result);
 }
 
 static PyObject *add(PyObject *module, PyObject *arguments)
@@ -443,46 +500,23 @@ static PyObject *add(PyObject *module, PyObject *arguments)
     return PyLong_FromLong(result);
 }
 
-/* Copy numbers of a search into an array: its sums, Gram matrix, r, d, anchor or counters. */
-static PyObject *read_numbers(PyObject *module, PyObject *arguments)
+/* Copy g = ω∘r of the current model, (t × m). */
+static PyObject *read_g(PyObject *module, PyObject *arguments)
 {
     PyObject *capsule, *out;
-    const char *what;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OsO", &capsule, &what, &out))
+    if (!PyArg_ParseTuple(arguments, "OO", &capsule, &out))
         return NULL;
     const Search *search = search_of(capsule);
     if (search == NULL)
         return NULL;
-    const Rows *rows = search->rows;
-    const double counters[] = {
-        (double)search->size, (double)search->n_evaluations, search->largest_drift,
-        (double)search->wanted,
-    };
-    const double *source = NULL;
-    int64_t count = 0, height = 1, stride = 0;
-    if (strcmp(what, "sums") == 0)
-        source = search->sums, count = N_SUMS(rows->t);
-    else if (strcmp(what, "gram") == 0)
-        source = search->gram, height = count = search->size, stride = search->capacity;
-    else if (strcmp(what, "products") == 0)
-        source = search->gram + (search->size - 1) * search->capacity, count = search->size;
-    else if (strcmp(what, "r") == 0)
-        source = search->r, height = rows->t, count = rows->m, stride = rows->ld;
-    else if (strcmp(what, "d") == 0)
-        source = search->d, count = rows->m;
-    else if (strcmp(what, "g") == 0)
-        source = search->g, height = rows->t, count = rows->m, stride = rows->ld;
-    else if (strcmp(what, "counters") == 0)
-        source = counters, count = 4;
-    else
-        return PyErr_Format(PyExc_ValueError, "there is no %s in a search", what);
+    const int64_t t = search->rows->t, m = search->rows->m, ld = search->rows->ld;
     Py_buffer room;
-    double *values = numbers(out, &room, 'd', (Py_ssize_t)(height * count), PyBUF_WRITABLE);
+    double *values = numbers(out, &room, 'd', (Py_ssize_t)(t * m), PyBUF_WRITABLE);
     if (values == NULL)
         return NULL;
-    for (int64_t k = 0; k < height; k++)
-        memcpy(values + k * count, source + k * stride, (size_t)count * sizeof(double));
+    for (int64_t k = 0; k < t; k++)
+        memcpy(values + k * m, search->g + k * ld, (size_t)m * sizeof(double));
     PyBuffer_Release(&room);
     Py_RETURN_NONE;
 }
@@ -572,9 +606,9 @@ static PyMethodDef functions[] = {
     {"products", products, METH_VARARGS, "Gram columns of some features."},
     {"forget", forget, METH_O, "Drop all Gram columns."},
     {"new_search", new_search, METH_VARARGS, "A search at the model without features."},
-    {"step", step, METH_VARARGS, "Take a step, or say why not."},
+    {"steps", steps, METH_VARARGS, "Take steps, and say why not more."},
     {"add", add, METH_VARARGS, "Add a given feature."},
-    {"read", read_numbers, METH_VARARGS, "Copy numbers of a search."},
+    {"read_g", read_g, METH_VARARGS, "Copy the weighted residuals of a search."},
     {"lowest", lowest, METH_VARARGS, "The candidates of lowest bound."},
     {"loo_curve", loo_curve, METH_VARARGS, "Squared errors of models of all sizes."},
     {"set_anchor", set_anchor, METH_VARARGS, "Set the anchor of bounds."},
