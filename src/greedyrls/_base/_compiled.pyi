@@ -54,6 +54,7 @@ def loo_curve(
     steps: NDArray[Any],
     r: NDArray[Any],
     d: NDArray[Any],
+    is_end: NDArray[Any],
     out: NDArray[Any],
     k: int,
     m: int,

@@ -27,9 +27,17 @@ from .._base import (
     to_device,
     to_host,
 )
-from .._features import Chosen, Models, at_ends, minus_running_sums, pivots, take_positions
+from .._features import (
+    Chosen,
+    Models,
+    all_pivots,
+    at_ends,
+    minus_running_sums,
+    pivots,
+    take_positions,
+)
 from .._problem import Loss, Problem
-from .._rows import RowBlock, loo_predictions, stratum_weights
+from .._rows import RowBlock, stratum_weights
 from ._samples import SampleSpace
 
 
@@ -147,16 +155,23 @@ def _strata(loss: Loss, Y: Float, weights: Float) -> Iterator[tuple[int, NDArray
 
 def model_moments(block: RowBlock, loss: Loss) -> LossMoments:
     """Return moments of the losses of the current model's leave-one-out predictions."""
+    return moments_of(block, loss, block.r[None], block.d[None])
+
+
+def moments_of(block: RowBlock, loss: Loss, r: Float, d: Float) -> LossMoments:
+    """Return the same of several models, from their r (c × t × rows) and d (c × rows)."""
     Y = block.y.T
-    total = no_moments(loss.n_strata(Y.shape[1]), 1)
-    losses = loss.sample_losses(Y, loo_predictions(block)[:, None])
+    errors = r.transpose(1, 0, 2) / d
+    errors /= block.positive_root()
+    losses = loss.sample_losses(Y, np.subtract(block.y[:, None, :], errors, out=errors))
+    total = no_moments(loss.n_strata(Y.shape[1]), len(r))
     add_moments(total, loss, Y, block.filled_weights(), losses)
     return total
 
 
 def _squared_sums(block: RowBlock, chosen: Chosen, models: Sequence[Models]) -> CurveSums:
     compiled = native()
-    if compiled is not None and isinstance(block.d, np.ndarray) and chosen.is_one_by_one:
+    if compiled is not None and isinstance(block.d, np.ndarray) and chosen.is_one_chain:
         return _compiled_sums(compiled, block, chosen, models)
     total = np.zeros((len(models), chosen.n_models))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -174,6 +189,9 @@ def _compiled_sums(
     k, t = len(chosen.indices), len(block.r)
     inverses = np.array([model.inverse for (model,) in models])
     steps = np.array([model.steps.T for (model,) in models])
+    (chain,) = chosen.chains
+    is_end = np.zeros(k, dtype=np.uint8)
+    is_end[chain.ends - 1] = 1
     total, part = np.zeros((len(models), k)), np.empty((len(models), k))
     height = max(LEAST_SET_ROWS, QUARTER_TILE_ELEMENTS // k)
     for first in range(0, block.n_rows, height):
@@ -181,9 +199,10 @@ def _compiled_sums(
         columns = stacked([part for _, part in block.columns.chosen(chosen.indices, rows)])
         r, d = np.ascontiguousarray(block.r[:, rows]), np.ascontiguousarray(block.d[rows])
         sizes = k, len(d), len(models), t
-        compiled.loo_curve(np.ascontiguousarray(columns), inverses, steps, r, d, part, *sizes)
+        columns = np.ascontiguousarray(columns)
+        compiled.loo_curve(columns, inverses, steps, r, d, is_end, part, *sizes)
         total += part
-    return CurveSums(total)
+    return CurveSums(total if is_end.all() else total[:, chain.ends - 1])
 
 
 def _squared_moments(block: RowBlock, chosen: Chosen, model: Models) -> LossMoments:
@@ -284,7 +303,7 @@ class LooCurve:
 
     def losses(self, penalties: Float) -> Float:
         """Return losses of each penalty and size, (G × k); infinite if rounding hides a penalty."""
-        fits = [pivots(self._chosen, float(penalty)) for penalty in penalties]
+        fits = all_pivots(self._chosen, penalties)
         losses = np.full((len(penalties), self._chosen.n_models), np.inf)
         models = [model for model in fits if model is not None]
         usable = [position for position, model in enumerate(fits) if model is not None]

@@ -236,7 +236,9 @@ def part_of(components: Components, tests: Tests) -> Part:
         rows = strata == stratum
         centres[stratum] = losses[:, rows] @ shares[rows] / weight[stratum]
     scaled = shares * tests.scales[strata]
-    names, of_row = np.unique(tests.clusters, return_inverse=True)
+    names, of_row = tests.clusters, np.arange(len(tests.clusters))
+    if not (names[1:] > names[:-1]).all():
+        names, of_row = np.unique(names, return_inverse=True)
     amounts = np.zeros((len(names), count))
     np.add.at(amounts, (of_row, strata), scaled)
     of_rows = ((losses - centres[strata].T) * scaled).T

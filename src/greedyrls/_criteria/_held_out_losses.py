@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float, namespace_of, to_host
-from .._features import Chosen, errors_by_target, held_out_errors, pivots
+from .._features import Chosen, Models, all_pivots, errors_by_target, held_out_errors
 from .._problem import Components, Loss
 from ._curves import LossMoments, add_moments, no_moments
 
@@ -22,19 +23,23 @@ def held_out_losses(
     rounding of the data.
     """
     losses = np.full(chosen.n_models, np.nan)
-    for penalty in np.unique(penalties):
-        model = pivots(chosen, float(penalty))
-        if model is None:
-            continue
-        errors = held_out_errors(chosen, model, columns, Y)
+    for sizes, models in _fitted(chosen, penalties):
+        errors = held_out_errors(chosen, models, columns, Y)
         if loss.name == "squared":
             values = mean_squares(errors, weights)
         else:
             predictions = np.subtract(Y.T[:, None, :], errors, out=errors)
             values = loss.values(Y, predictions, weights)
-        sizes = penalties == penalty
         losses[sizes] = values[sizes]
     return losses
+
+
+def _fitted(chosen: Chosen, penalties: Float) -> Iterator[tuple[NDArray[np.bool_], Models]]:
+    """Yield, for each penalty that is not lost in rounding, a mask (k) of its sizes, and models."""
+    distinct = np.unique(penalties)
+    for penalty, models in zip(distinct, all_pivots(chosen, distinct), strict=True):
+        if models is not None:
+            yield penalties == penalty, models
 
 
 def held_out_predictions(
@@ -54,14 +59,10 @@ def _all_held_out_errors(
     """Return errors (t × k × rows) on the host, and a mask (k) of sizes that have any."""
     result = np.full((Y.shape[1], chosen.n_models, Y.shape[0]), np.nan)
     has_model = np.zeros(chosen.n_models, dtype=bool)
-    for penalty in np.unique(penalties):
-        model = pivots(chosen, float(penalty))
-        if model is None:
-            continue
-        of_it = penalties == penalty
-        (errors,) = to_host(held_out_errors(chosen, model, columns, Y))
-        result[:, of_it] = errors[:, of_it]
-        has_model |= of_it
+    for sizes, models in _fitted(chosen, penalties):
+        (errors,) = to_host(held_out_errors(chosen, models, columns, Y))
+        result[:, sizes] = errors[:, sizes]
+        has_model |= sizes
     return result, has_model
 
 
@@ -142,14 +143,11 @@ def _squared_losses(
     """
     losses = np.full((1 + chosen.n_models, len(Y)), np.nan)
     losses[0] = np.square(Y - guess).mean(axis=1)
-    for penalty in np.unique(penalties):
-        models = pivots(chosen, float(penalty))
-        if models is not None:
-            squares = np.zeros((chosen.n_models, len(Y)))
-            for errors in errors_by_target(chosen, models, columns, Y):
-                squares += np.square(errors, out=errors)
-            of_it = np.flatnonzero(penalties == penalty)
-            losses[1 + of_it] = squares[of_it] / Y.shape[1]
+    for sizes, models in _fitted(chosen, penalties):
+        squares = np.zeros((chosen.n_models, len(Y)))
+        for errors in errors_by_target(chosen, models, columns, Y):
+            squares += np.square(errors, out=errors)
+        losses[1:][sizes] = squares[sizes] / Y.shape[1]
     return losses
 
 

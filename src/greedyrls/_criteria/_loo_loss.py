@@ -7,7 +7,6 @@ O(m·n·|S|), and never keeps more of them than a tile.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -33,7 +32,7 @@ from .._rows import (
     stratum_weights,
 )
 from ._choice import Judge
-from ._curves import LossMoments, model_moments, whole_predictions
+from ._curves import LossMoments, model_moments, moments_of, whole_predictions
 from ._group_loss import group_losses
 from ._loo_data import LooData
 from ._samples import SampleSpace
@@ -99,13 +98,16 @@ class LossState(SelectionState):
         """Standard error of that loss over samples; NaN where the loss has none."""
         return self._loss_and_error()[1]
 
-    def set_rows(self, r: Float, d: Float) -> None:
-        """Take the loss from the residuals (t × m) and d (m) that a stepper has."""
+    def measured(self, r: Float, d: Float) -> list[tuple[float, float]]:
+        """Return losses and standard errors of models from their r (c × t × m) and d (c × m)."""
         (block,) = self.samples.blocks
-        moved = replace(block, r=r, d=d)
-        moments = model_moments(moved, self.criterion_loss)
-        error = math.sqrt(max(0.0, float(moments.covariance()[0, 0])))
-        self._remembered = float(moments.values()[0]), error
+        moments = moments_of(block, self.criterion_loss, r, d)
+        errors = np.sqrt(np.maximum(np.diagonal(moments.covariance()), 0.0))
+        return list(zip(moments.values().tolist(), errors.tolist(), strict=True))
+
+    def remember(self, measured: tuple[float, float]) -> None:
+        """Take loss and standard error from a stepper, which has measured them."""
+        self._remembered = measured
 
     def mean_loss(self, total: float) -> float:
         """Return the loss unchanged: choices have means already."""

@@ -1,6 +1,7 @@
 from ._chosen import Chain as Chain
 from ._chosen import Chosen as Chosen
 from ._chosen import Models as Models
+from ._chosen import all_pivots as all_pivots
 from ._chosen import at_ends as at_ends
 from ._chosen import chains_of as chains_of
 from ._chosen import errors_by_target as errors_by_target

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 from .._base import Float, location_of, namespace_of, numbers_on, take_rows, to_device
 
+# Numbers up to which the matrices of several penalties are factorised together.
+_TOGETHER = 1 << 20
+
 
 class Chain(NamedTuple):
     """A sequence of feature sets in which each is the beginning of the next."""
@@ -40,9 +43,9 @@ class Chosen(NamedTuple):
         return sum(len(chain.ends) for chain in self.chains)
 
     @property
-    def is_one_by_one(self) -> bool:
-        """Whether the models are those of the first 1, 2, … features."""
-        return len(self.chains) == 1 and is_whole(self.chains[0], len(self.indices))
+    def is_one_chain(self) -> bool:
+        """Whether the models are those of the first features, in their order."""
+        return len(self.chains) == 1 and is_all(self.chains[0], len(self.indices))
 
 
 class Pivots(NamedTuple):
@@ -77,25 +80,37 @@ def chains_of(sets: Sequence[tuple[int, ...]], indices: tuple[int, ...]) -> tupl
 
 def pivots(chosen: Chosen, penalty: float) -> Models | None:
     """Factorise all chains for a penalty; None if it is too small for the rounding of the data."""
+    return all_pivots(chosen, np.array([penalty]))[0]
+
+
+def all_pivots(chosen: Chosen, penalties: Float) -> list[Models | None]:
+    """Return `pivots` of several penalties (G), factorised together if they are small."""
+    if not chosen.chains:
+        return [()] * len(penalties)
+    if len(penalties) == 1 or chosen.gram.size * len(penalties) <= _TOGETHER:
+        try:
+            return list(zip(*_pivots_by_chain(chosen, penalties), strict=True))
+        except np.linalg.LinAlgError:
+            if len(penalties) == 1:
+                return [None]
+    halves = np.array_split(penalties, 2)
+    return [models for half in halves for models in all_pivots(chosen, half)]
+
+
+def _pivots_by_chain(chosen: Chosen, penalties: Float) -> Iterator[list[Pivots]]:
     unit = np.eye(len(chosen.gram)) if chosen.penalty is None else chosen.penalty
-    A = chosen.gram + penalty * unit
-    models = []
+    A = chosen.gram + penalties[:, None, None] * unit
     for chain in chosen.chains:
         block, correlation, positions = A, chosen.correlation, chain.positions
-        if not is_whole(chain, len(A)):
-            block, correlation = A[np.ix_(positions, positions)], correlation[positions]
-        try:
-            factor = np.linalg.cholesky(block)
-        except np.linalg.LinAlgError:
-            return None
-        inverse = np.tril(np.linalg.inv(factor))
-        models.append(Pivots(inverse, inverse @ correlation))
-    return tuple(models)
+        if not is_all(chain, len(unit)):
+            block, correlation = block[:, positions][:, :, positions], correlation[positions]
+        inverses = np.tril(np.linalg.inv(np.linalg.cholesky(block)))
+        yield [Pivots(inverse, inverse @ correlation) for inverse in inverses]
 
 
-def is_whole(chain: Chain, count: int) -> bool:
-    """Return whether a chain adds all of `count` features one by one in their order."""
-    return len(chain.ends) == count and bool((chain.positions == np.arange(count)).all())
+def is_all(chain: Chain, count: int) -> bool:
+    """Return whether the last set of a chain has all of `count` features in their order."""
+    return len(chain.positions) == count and bool((chain.positions == np.arange(count)).all())
 
 
 def held_out_errors(chosen: Chosen, models: Models, columns: Float, Y: Float) -> Float:
@@ -128,7 +143,7 @@ def errors_by_target(chosen: Chosen, models: Models, columns: Float, Y: Float) -
 
 def take_positions(columns: Float, chain: Chain, count: int) -> Float:
     """Return the rows of a chain's features from a matrix (count × rows), in chain order."""
-    if is_whole(chain, count):
+    if is_all(chain, count):
         return columns
     rows: Float = take_rows(columns, numbers_on(location_of(columns), chain.positions))
     return rows

@@ -371,11 +371,16 @@ def _margins(Y: Float, P: Float) -> Float:
         margins: Float = Y[:, 0] * P[0]
         return margins
     true = np.empty(P.shape[1:])
-    rival = np.full(P.shape[1:], -np.inf)
+    largest, second = np.full((2, *true.shape), -np.inf)
+    smaller = np.empty_like(true)
     for code, predictions in zip(Y.T, P, strict=True):
-        np.copyto(true, predictions, where=code > 0)
-        np.maximum(rival, np.where(code > 0, -np.inf, predictions), out=rival)
-    true -= rival
+        (rows,) = (code > 0).nonzero()
+        true[:, rows] = predictions[:, rows]
+        np.maximum(second, np.minimum(largest, predictions, out=smaller), out=second)
+        np.maximum(largest, predictions, out=largest)
+    # The rival of the largest is the second; it is as large if they tie.
+    np.copyto(largest, second, where=true == largest)
+    true -= largest
     return true
 
 

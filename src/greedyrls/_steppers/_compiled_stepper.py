@@ -109,6 +109,7 @@ class CompiledStepper:
         self._width = 1 + n_runners_up
         self._log: _Log
         self._evaluations = 0
+        self._measured: list[tuple[float, float]] = []  # losses and errors of the steps in the log
         self.runners_up: tuple[tuple[int, float], ...] = ()
 
     def begin(self, last: int) -> Stop | None:
@@ -180,6 +181,8 @@ class CompiledStepper:
             self._log.answer = TAKEN
             return STOPS[answer]
         self._log.run(module, self._search)
+        if isinstance(self._state, LossState):
+            self._measured = self._state.measured(*self._rows_of_steps())
         return None
 
     def _grow(self, last: int) -> None:
@@ -197,7 +200,7 @@ class CompiledStepper:
     def _note(self, place: int) -> int:
         """Let the state know of a feature: what others read of it."""
         state, log = self._state, self._log
-        index, *others = log.best[place].tolist()
+        index, others = int(log.best[place, 0]), log.best[place, 1:].tolist()
         note_step(state.features, index, log.products[place, : self._size + 1])
         state.barred[index] = np.inf
         state.statistics = SampleStatistics.unpacked(log.sums[place, :-2].copy())
@@ -205,22 +208,25 @@ class CompiledStepper:
         state.samples.exact_evaluations += int(evaluations) - self._evaluations
         self._evaluations = int(evaluations)
         state.largest_drift = max(state.largest_drift, drift)
-        if log.r is not None and log.d is not None:
-            state.set_rows(*self._of_all_rows(log.r[place], log.d[place]))
+        if isinstance(state, LossState):
+            state.remember(self._measured[place])
         losses = log.losses[place, 1:].tolist()
         self.runners_up = tuple(
             (other, loss) for other, loss in zip(others, losses, strict=True) if other >= 0
         )
         return index
 
-    def _of_all_rows(self, r: Float, d: Float) -> tuple[Float, Float]:
-        """Return r and d of all rows, those without weight included."""
-        rows = self._rows
+    def _rows_of_steps(self) -> tuple[Float, Float]:
+        """Return r and d of all rows, those without weight included, after the steps in the log."""
+        rows, log = self._rows, self._log
+        assert log.r is not None
+        assert log.d is not None
+        r, d = log.r[: log.taken], log.d[: log.taken]
         if rows.used is None:
             return r, d
         (block,) = self._state.data.samples.blocks
-        all_r, all_d = np.zeros_like(block.r), block.d.copy()
-        all_r[:, rows.used], all_d[rows.used] = r, d
+        all_r, all_d = np.zeros((len(r), *block.r.shape)), np.tile(block.d, (len(d), 1))
+        all_r[..., rows.used], all_d[:, rows.used] = r, d
         return all_r, all_d
 
     def settle(self) -> None:

@@ -10,10 +10,12 @@
 /* Rows in a block; the last block of an array is padded with r = x = 0 and d = 1. */
 #define BLOCK (ABREAST * WIDTH)
 
-/* Add the squared errors of a block of rows, by size, to sums (k × BLOCK). `columns` (k × BLOCK), r
- * (t × BLOCK) and d (BLOCK) are those of the block; r and d are overwritten. */
+/* Add the squared errors of a block of rows, by size, to sums (k × BLOCK), for the sizes that is_end
+ * (k) marks. `columns` (k × BLOCK), r (t × BLOCK) and d (BLOCK) are those of the block; r and d are
+ * overwritten. */
 static void curve_of_block(const double *columns, int64_t k, const double *inverse,
-                           const double *steps, int64_t t, double *r, double *d, double *sums) {
+                           const double *steps, int64_t t, const unsigned char *is_end, double *r,
+                           double *d, double *sums) {
     for (int64_t s = 0; s < k; s++) {
         Vector q[ABREAST], error;
         for (int64_t v = 0; v < ABREAST; v++) q[v] = AT(ZEROS);
@@ -28,6 +30,7 @@ static void curve_of_block(const double *columns, int64_t k, const double *inver
             for (int64_t target = 0; target < t; target++) {
                 Vector *residual = (Vector *)(r + target * BLOCK + v * WIDTH);
                 *residual -= steps[target * k + s] * q[v];
+                if (!is_end[s]) continue;
                 error = *residual / *left;
                 *sum += error * error;
             }
@@ -39,7 +42,7 @@ static void curve_of_block(const double *columns, int64_t k, const double *inver
  * (n_models × t × k), columns (k × m), r (t × m), d (m). Returns 0 without memory. */
 static int loo_curve(const double *columns, int64_t k, int64_t m, const double *inverses,
                      const double *steps, int64_t n_models, int64_t t, const double *r,
-                     const double *d, double *out) {
+                     const double *d, const unsigned char *is_end, double *out) {
     const size_t size = (size_t)((k + 2 * t + 2 + n_models * k) * BLOCK);
     double *work = calloc(size, sizeof(double));
     if (work == NULL) return 0;
@@ -56,8 +59,8 @@ static int loo_curve(const double *columns, int64_t k, int64_t m, const double *
         for (int64_t number = 0; number < n_models; number++) {
             memcpy(moved, rows, (size_t)(t * BLOCK) * sizeof(double));
             memcpy(shrunk, left, (size_t)BLOCK * sizeof(double));
-            curve_of_block(x, k, inverses + number * k * k, steps + number * t * k, t, moved, shrunk,
-                           sums + number * k * BLOCK);
+            curve_of_block(x, k, inverses + number * k * k, steps + number * t * k, t, is_end, moved,
+                           shrunk, sums + number * k * BLOCK);
         }
     }
     for (int64_t place = 0; place < n_models * k; place++) {

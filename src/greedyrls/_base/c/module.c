@@ -560,20 +560,25 @@ static PyObject *set_anchor(PyObject *module, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-/* loo_curve(columns, inverses, steps, r, d, out): squared errors of models of all sizes. */
+/* loo_curve(columns, inverses, steps, r, d, is_end, out, k, m, n_models, t): squared errors of models
+ * of all sizes that is_end marks. */
 static PyObject *loo_curve(PyObject *module, PyObject *arguments)
 {
-    PyObject *objects[6];
+    PyObject *objects[6], *marks;
     long long k, m, n_models, t;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOLLLL", &objects[0], &objects[1], &objects[2],
-                          &objects[3], &objects[4], &objects[5], &k, &m, &n_models, &t))
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOLLLL", &objects[0], &objects[1], &objects[2],
+                          &objects[3], &objects[4], &marks, &objects[5], &k, &m, &n_models, &t))
         return NULL;
     const long long counts[6] = {k * m, n_models * k * k, n_models * t * k, t * m, m, n_models * k};
-    Py_buffer views[6];
+    Py_buffer views[6], is_end;
     double *arrays[6];
     int n_taken = 0, is_done = 0;
-    for (; n_taken < 6; n_taken++) {
+    if (PyObject_GetBuffer(marks, &is_end, PyBUF_SIMPLE))
+        return NULL;
+    if (is_end.len != k)
+        PyErr_Format(PyExc_ValueError, "expected %lld marks, got %zd", k, is_end.len);
+    for (; is_end.len == k && n_taken < 6; n_taken++) {
         const int flags = n_taken == 5 ? PyBUF_WRITABLE : 0;
         arrays[n_taken] = numbers(objects[n_taken], &views[n_taken], 'd', (Py_ssize_t)counts[n_taken], flags);
         if (arrays[n_taken] == NULL)
@@ -582,13 +587,14 @@ static PyObject *loo_curve(PyObject *module, PyObject *arguments)
     if (n_taken == 6) {
         Py_BEGIN_ALLOW_THREADS
         is_done = variant->loo_curve(arrays[0], k, m, arrays[1], arrays[2], n_models, t, arrays[3],
-                                     arrays[4], arrays[5]);
+                                     arrays[4], is_end.buf, arrays[5]);
         Py_END_ALLOW_THREADS
         if (!is_done)
             PyErr_NoMemory();
     }
     while (n_taken > 0)
         PyBuffer_Release(&views[--n_taken]);
+    PyBuffer_Release(&is_end);
     if (!is_done)
         return NULL;
     Py_RETURN_NONE;

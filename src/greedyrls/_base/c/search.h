@@ -124,7 +124,7 @@ typedef struct {
     int64_t (*lowest)(Search *search, int64_t count, int64_t *indices);
     int (*loo_curve)(const double *columns, int64_t k, int64_t m, const double *inverses,
                      const double *steps, int64_t n_models, int64_t t, const double *r,
-                     const double *d, double *out);
+                     const double *d, const unsigned char *is_end, double *out);
 } Variant;
 
 extern const Variant baseline_variant;
