@@ -80,6 +80,7 @@ def cross_validate_path(
     n_random: int = 10,
     random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
+    device: Any = None,
     verbose: int = 0,
 ) -> PathAssessment:
     """Repeat the whole selection in each outer fold, and test every size on the held-out rows.
@@ -135,6 +136,8 @@ def cross_validate_path(
     n_jobs : int, optional
         Number of outer folds at a time; -1 uses all cores. They run in threads on the same X, or in
         processes if steps are not compiled and take long. The result does not depend on it.
+    device : str or device, optional
+        As in `greedy_path`.
     verbose : int, default=0
         1 shows a progress bar with the time left (needs tqdm).
 
@@ -185,6 +188,7 @@ def cross_validate_path(
             feature_costs=feature_costs,
             budget=budget,
             random_state=random_state,
+            device=device,
             caller=CALLER,
         ),
         task=task,
@@ -250,6 +254,7 @@ def permutation_null(
     tol: float | None = None,
     random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
+    device: Any = None,
     verbose: int = 0,
 ) -> PermutationNull:
     """Repeat the selection on permuted targets, which are unrelated to the features.
@@ -278,6 +283,8 @@ def permutation_null(
         Seed of the permutations, and of the folds that choose the penalty.
     n_jobs : int, optional
         Number of permutations at a time; -1 uses all cores. The result does not depend on it.
+    device : str or device, optional
+        As in `greedy_path`.
     verbose : int, default=0
         1 shows a progress bar with the time left (needs tqdm).
 
@@ -324,6 +331,7 @@ def permutation_null(
             feature_costs=feature_costs,
             budget=budget,
             random_state=random_state,
+            device=device,
             caller=CALLER,
         ),
         task=task,
@@ -393,6 +401,7 @@ def resample_path(
     tol: float | None = None,
     random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
+    device: Any = None,
     verbose: int = 0,
 ) -> Stability:
     """Measure how often features are selected again on random subsets of the samples.
@@ -424,6 +433,8 @@ def resample_path(
         Seed of the draws, and of the folds that choose the penalty.
     n_jobs : int, optional
         Number of processes over draws; -1 uses all cores. The result does not depend on it.
+    device : str or device, optional
+        As in `greedy_path`.
     verbose : int, default=0
         1 shows a progress bar with the time left (needs tqdm).
 
@@ -468,6 +479,7 @@ def resample_path(
             feature_costs=feature_costs,
             budget=budget,
             random_state=random_state,
+            device=device,
             caller=CALLER,
         ),
         task=task,
