@@ -217,6 +217,24 @@ def test_a_value_that_is_not_finite() -> None:
         greedy_path(torch.tensor(X), y, 3, loss="absolute")
 
 
+@every_case
+def test_some_rows(case: Case) -> None:
+    """They are a matrix of the same kind."""
+    X, y = random_problem(12, 50, 8)
+    given, options = case(X)
+    problem = make_problem(given, y, on_device=True, **options).on_host(in_memory=False)
+    V = np.random.default_rng(0).standard_normal((2, 50))
+    rows = np.arange(3, 47, 4)
+    for some in (slice(7, 31), rows) if not options else (slice(7, 31),):
+        part = problem.X.take(some)
+        assert part.device is not None
+        np.testing.assert_allclose(part.columns(np.array([5, 1])), X[some][:, [5, 1]].T)
+        np.testing.assert_allclose(part.part(slice(2, 5)), X[some][2:5])
+        products, squares = part.sums(V[:, some], np.abs(V[0, some]), True)
+        np.testing.assert_allclose(products, V[:, some] @ X[some])
+        np.testing.assert_allclose(squares, np.abs(V[0, some]) @ X[some] ** 2)
+
+
 def test_where_x_is(tune: Tune) -> None:
     """A small X is copied; tensors in host memory are not, nor is X on the host already."""
     X, y = random_problem(11, 60, 8)

@@ -216,7 +216,11 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "largest_file_chunk": constant("_data._file_memory._LARGEST_CHUNK"),
     # Devices ------------------------------------------------------------------------------------
     # Free memory of the device.
-    "device_free_bytes": answer("_data._devices.free_bytes", "_criteria._fold_steps.free_bytes"),
+    "device_free_bytes": answer(
+        "_data._devices.free_bytes",
+        "_data._device_products.free_bytes",
+        "_criteria._fold_steps.free_bytes",
+    ),
     # Share of it that X may take; if X is larger, it is streamed.
     "device_resident_share": constant("_data._devices.RESIDENT_SHARE"),
     # Share of it for columns of candidates of a streamed X.

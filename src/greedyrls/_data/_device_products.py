@@ -25,6 +25,7 @@ from .._base import (
 )
 from ._dense import DenseMatrix
 from ._device_matrix import DeviceMatrix
+from ._devices import free_bytes
 from ._matrix import PRODUCT_ROWS, Answer, Matrix, Rows
 
 # Bytes of X up to which the processor is faster than products on a device.
@@ -78,8 +79,11 @@ class DeviceProducts(Matrix):
             rows = slice(top, min(m, top + height))
             yield rows, DenseMatrix(self.part(rows))
 
-    def take(self, rows: Rows) -> DeviceProducts:
-        """Return rows as a matrix, which is a view if they are a slice."""
+    def take(self, rows: Rows) -> Matrix:
+        """Return rows as a matrix: a view if they are a slice, else a copy if memory allows."""
+        free = free_bytes(self._matrix.location)
+        if not isinstance(rows, slice) and free is not None and self.nbytes > free:
+            return super().take(rows)
         return DeviceProducts(self._matrix.take(rows))
 
     def sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:

@@ -51,7 +51,7 @@ def loo_loss_sums(
     total = location.zeros(n)
     for rows, tile in X.tiles(_ELEMENTS):
         r, y, d = to_device(location, block.r[:, rows], block.y[:, rows], block.d[rows])
-        Z = as_float(tile.values) - means
+        Z = _minus(tile.values, means)
         if roots is not None:
             root, positive_root = to_device(location, *(values[rows] for values in roots))
             Z *= root[:, None]
@@ -86,7 +86,7 @@ def fold_loss_sums(
                 location, split.r[0][:, rows], split.y[0][:, rows], shares[number][rows]
             )
             local = numbers_on(location, held_out[rows] - inside.start)
-            values = as_float(take_rows(tile.values, local)) - shift
+            values = _minus(take_rows(tile.values, local), shift)
             Z = take(values, numbers) - means[number, :]
             if split.selected:
                 selected = np.array(split.selected, dtype=np.intp)
@@ -97,6 +97,12 @@ def fold_loss_sums(
             errors = (r[target, :, None] - Z * steps[target, :] for target in range(steps.shape[0]))
             totals[number, :] += _loss_sums(kind, errors, y, own)
     return to_host(totals)[0]
+
+
+def _minus(values: Array, centre: Array) -> Array:
+    """Return values of any type minus float64 numbers; floats are not converted before."""
+    is_real = namespace_of(values).isdtype(values.dtype, "real floating")
+    return (values if is_real else as_float(values)) - centre
 
 
 def _loss_sums(kind: str, errors: Iterable[Array], y: Array, shares: Array | None) -> Array:
