@@ -114,7 +114,7 @@ def cross_validate_path(
         classification by squared loss.
     task : {"auto", "regression", "classification"}, default="auto"
         "auto" treats text, booleans and two different whole numbers as classes.
-    fit_intercept, sample_weight, forced_features, excluded_features
+    fit_intercept, sample_weight, forced_features, excluded_features, device
         As in `greedy_path`.
     class_weight : None, "balanced" or dict, default=None
         As in `GreedyRLSClassifier`, computed from the rows of each selection. The reported losses
@@ -136,8 +136,6 @@ def cross_validate_path(
     n_jobs : int, optional
         Number of outer folds at a time; -1 uses all cores. They run in threads on the same X, or in
         processes if steps are not compiled and take long. The result does not depend on it.
-    device : str or device, optional
-        As in `greedy_path`.
     verbose : int, default=0
         1 shows a progress bar with the time left (needs tqdm).
 
@@ -277,14 +275,12 @@ def permutation_null(
         As in `cross_validate_path`.
     direction, backward_ratio, alpha_rule, alpha_cv, refit_alpha, size_rule
         As in `cross_validate_path`.
-    max_features, patience, tol
+    max_features, patience, tol, device
         As in `cross_validate_path`.
     random_state : int, Generator or None, default=0
         Seed of the permutations, and of the folds that choose the penalty.
     n_jobs : int, optional
         Number of permutations at a time; -1 uses all cores. The result does not depend on it.
-    device : str or device, optional
-        As in `greedy_path`.
     verbose : int, default=0
         1 shows a progress bar with the time left (needs tqdm).
 
@@ -427,14 +423,12 @@ def resample_path(
         As in `cross_validate_path`.
     direction, backward_ratio, alpha_rule, alpha_cv, refit_alpha, size_rule
         As in `cross_validate_path`.
-    max_features, patience, tol
+    max_features, patience, tol, device
         As in `cross_validate_path`.
     random_state : int, Generator or None, default=0
         Seed of the draws, and of the folds that choose the penalty.
     n_jobs : int, optional
         Number of processes over draws; -1 uses all cores. The result does not depend on it.
-    device : str or device, optional
-        As in `greedy_path`.
     verbose : int, default=0
         1 shows a progress bar with the time left (needs tqdm).
 
