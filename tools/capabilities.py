@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from greedyrls._search._capabilities import FEATURES, KINDS, Feature  # noqa: E402
+from greedyrls._search._capabilities import FEATURES, KINDS  # noqa: E402
 
 PAGE = ROOT / "docs" / "guide" / "capabilities.md"
 # Names of options in advice.
@@ -33,18 +33,11 @@ _OPTIONS = (
 BEGIN, END = "<!-- {part}: begin -->", "<!-- {part}: end -->"
 
 
-def cell(feature: Feature, kind: str) -> str:
-    """What the table says of a feature on a kind of data."""
-    if kind in feature.notes:
-        return feature.notes[kind]
-    return "yes" if feature.works_with(KINDS[kind]) else "no"
-
-
 def table() -> str:
     """All features on all kinds of data."""
     lines = [f"| | {' | '.join(KINDS)} |", f"| --- {'| --- ' * len(KINDS)}|"]
     for feature in FEATURES.values():
-        cells = [cell(feature, kind) for kind in KINDS]
+        cells = [feature.cell(kind) for kind in KINDS]
         lines.append(f"| {feature.row} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -53,14 +46,11 @@ def refusals() -> str:
     """For each feature that some kinds of data do not support: why, and what to do instead."""
     lines = ["| | not supported on | because it | instead |", "| --- | --- | --- | --- |"]
     for feature in FEATURES.values():
-        kinds: dict[tuple[str, str], list[str]] = {}
-        for kind, traits in KINDS.items():
-            if cell(feature, kind) == "no":
-                load = "load X into memory" if "host" in traits else "pass NumPy arrays"
-                kinds.setdefault((feature.reason(traits), load), []).append(kind)
-        for (reason, load), some in kinds.items():
-            advice = ", or ".join(part for part in (_as_code(feature.instead), load) if part)
-            lines.append(f"| {feature.row} | {', '.join(some)} | {reason} | {advice} |")
+        kinds = [kind for kind in KINDS if feature.cell(kind) == "no"]
+        if kinds:
+            advice = [_as_code(feature.instead), "load X into memory"]
+            text = ", or ".join(part for part in advice if part)
+            lines.append(f"| {feature.row} | {', '.join(kinds)} | {feature.why} | {text} |")
     return "\n".join(lines)
 
 

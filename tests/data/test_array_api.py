@@ -326,22 +326,6 @@ def test_fold_ids_may_be_on_the_device() -> None:
     assert_same_path(path, greedy_path(torch.tensor(X), y, 4, cv=torch.tensor(ids)))
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"loss": "absolute"},
-        {"loss": "absolute", "cv": 5},
-        {"alpha": [0.1, 1.0], "alpha_rule": "all_features"},
-        {"checkpoint": "path.json"},
-    ],
-    ids=str,
-)
-def test_what_is_not_there_yet(options: dict[str, Any]) -> None:
-    X, y = random_problem(14, 30, 6)
-    with pytest.raises(ValueError, match="is not supported with X on a device"):
-        greedy_path(torch.tensor(X), y, 2, **options)
-
-
 def test_sparse_and_complex_tensors_are_refused() -> None:
     X, y = random_problem(15, 30, 6)
     with pytest.raises(TypeError, match="sparse tensor"):

@@ -198,9 +198,6 @@ def test_estimators() -> None:
     np.testing.assert_array_equal(
         classifier.predict(X), GreedyRLSClassifier(4, alpha=1.0).fit(X, labels).predict(X)
     )
-    for options in ({}, {"alpha": 1.0, "cv": 3}):
-        with pytest.raises(ValueError, match="is not supported with X streamed to a device"):
-            GreedyRLSRegressor(4, device="cpu", **options).fit(X, y)
 
 
 @pytest.mark.usefixtures("little_memory")
@@ -248,11 +245,3 @@ def test_what_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("cupy", reason="CuPy is not installed")
     with pytest.raises(ValueError, match="'cupy:' and a number"):
         greedy_path(X, y, 2, device="cupy:first")
-
-
-@pytest.mark.usefixtures("little_memory")
-@pytest.mark.parametrize("options", [{"cv": 3}, {"alpha": [0.1, 1.0]}], ids=str)
-def test_what_is_not_streamed_yet(options: dict[str, Any]) -> None:
-    X, y = random_problem(9, 60, 8)
-    with pytest.raises(ValueError, match="is not supported with X streamed to a device"):
-        greedy_path(X, y, 2, device="cpu", **options)

@@ -147,26 +147,6 @@ def test_what_is_chosen_is_chosen_on_the_device(options: dict[str, Any], tune: T
     np.testing.assert_array_equal(ours.predict(torch.tensor(X)), theirs.predict(X))
 
 
-OPTIONS: list[dict[str, Any]] = [
-    {"loss": "absolute", "alpha": 1.0},
-    {"alpha": [0.1, 1.0], "alpha_rule": "all_features"},
-    {"alpha": 1.0, "cv": 3, "refit_alpha": "cv"},
-]
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_what_is_not_there_yet(options: dict[str, Any], tune: Tune) -> None:
-    X, y = random_problem(5, 60, 10)
-    other = GreedyRLSRegressor(3, **options).fit(X, y)
-    # In host memory NumPy computes it.
-    model = GreedyRLSRegressor(3, **options).fit(torch.tensor(X), torch.tensor(y))
-    np.testing.assert_allclose(model.coef_, other.coef_)
-    given = torch.tensor(X)
-    tune(in_host_memory=False)
-    with pytest.raises(ValueError, match=r"with X on a device: .*X\.cpu\(\)\.numpy\(\)"):
-        GreedyRLSRegressor(3, **options).fit(given, torch.tensor(y))
-
-
 @every_maker
 @pytest.mark.parametrize("options", [{}, {"cv": 3}, {"alpha": 1.0, "cv": 3}], ids=str)
 def test_penalties_and_folds(make: Callable[[Array], Any], options: dict[str, Any]) -> None:

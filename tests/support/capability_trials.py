@@ -16,7 +16,7 @@ from sklearn.model_selection import GroupKFold, KFold
 
 from greedyrls import GreedyKernelRLS, GreedyRLSClassifier, GreedyRLSRanker, greedy_path
 from greedyrls.assess import cross_validate_path, resample_path
-from internals import FEATURES, KINDS
+from internals import FEATURES
 from tuning import tuned
 
 Array = NDArray[Any]
@@ -52,7 +52,6 @@ class Trial:
     run: Callable[[Kind, Path], tuple[Any, Any]]
     tuning: Mapping[str, Any] = field(default_factory=dict)
     options: tuple[str, ...] = ()  # of which an error names one
-    takes_device: bool = True  # whether there is a parameter `device`, by which data are streamed
 
 
 def data() -> tuple[Array, Array]:
@@ -96,7 +95,7 @@ def centers() -> Trial:
         model.fit(kind.matrix(X), kind.vector(y))
         return model.center_indices_, model.path_.losses
 
-    return Trial("GreedyKernelRLS", run, options=("GreedyKernelRLS",), takes_device=False)
+    return Trial("GreedyKernelRLS", run, options=("GreedyKernelRLS",))
 
 
 def ranker() -> Trial:
@@ -106,7 +105,7 @@ def ranker() -> Trial:
         model.fit(kind.matrix(X), kind.vector(y), groups=np.arange(M) % 5)
         return model.path_.indices, model.path_.losses
 
-    return Trial("GreedyRLSRanker", run, options=("GreedyRLSRanker",), takes_device=False)
+    return Trial("GreedyRLSRanker", run, options=("GreedyRLSRanker",))
 
 
 def classes(class_weight: Any = None) -> Trial:
@@ -134,7 +133,7 @@ def assessment(**options: Any) -> Trial:
 
     asked = (*options, "An assessment")
     name = ", ".join(["cross_validate_path", *options])
-    return Trial(name, run, options=asked, takes_device=False)
+    return Trial(name, run, options=asked)
 
 
 def resampling(resample: Any) -> Trial:
@@ -145,7 +144,7 @@ def resampling(resample: Any) -> Trial:
         return np.concatenate(found.selections), found.frequencies()
 
     asked = ("An assessment", "resample")
-    return Trial(f"resample_path, {resample}", run, options=asked, takes_device=False)
+    return Trial(f"resample_path, {resample}", run, options=asked)
 
 
 _GROUPS = {"a": [0, 1], "b": [2, 3], "c": [4, 5]}
@@ -194,7 +193,6 @@ TRIALS: dict[str, list[Trial]] = {
 }
 # What the note of a cell leaves out: trials that are refused there.
 EXCEPT: dict[str, set[str]] = {
-    "alpha=list": {"streamed"},
     "cv=int, loss=auc": {"Dask"},
     "cv=int, loss=function": {"Dask"},
 }
@@ -203,10 +201,13 @@ EXCEPT: dict[str, set[str]] = {
 def check_cell(feature: str, kind: Kind, folder: Path) -> None:
     """Try all that a cell of the table is about."""
     table = FEATURES[feature]
-    is_refused = not table.works_with(KINDS[kind.name]) and kind.name not in table.notes
+    is_refused = table.cell(kind.name) == "no"
     for trial in TRIALS[feature]:
         with tuned(**trial.tuning, **kind.tuning):
-            if kind.name in EXCEPT.get(trial.name, ()) or is_refused:
+            if table.cell(kind.name) == "no `device=`":
+                with pytest.raises(TypeError, match="unexpected keyword argument 'device'"):
+                    trial.run(kind, folder)
+            elif kind.name in EXCEPT.get(trial.name, ()) or is_refused:
                 _assert_refused(trial, kind, folder)
             else:
                 features, losses = trial.run(kind, folder)
@@ -216,10 +217,6 @@ def check_cell(feature: str, kind: Kind, folder: Path) -> None:
 
 
 def _assert_refused(trial: Trial, kind: Kind, folder: Path) -> None:
-    if kind.name == "streamed" and not trial.takes_device:
-        with pytest.raises(TypeError, match="unexpected keyword argument 'device'"):
-            trial.run(kind, folder)
-        return
     with pytest.raises((ValueError, AttributeError)) as refused:
         trial.run(kind, folder)
     text = str(refused.value.__cause__ or refused.value)

@@ -70,6 +70,7 @@ from greedyrls._data import fused as fused
 from greedyrls._data._column_major import ColumnFileMatrix
 from greedyrls._data._dense import DenseMatrix
 from greedyrls._data._device_matrix import DeviceMatrix
+from greedyrls._data._device_products import DeviceProducts, host_matrix
 from greedyrls._data._file_columns import ColumnFile
 from greedyrls._data._file_memory import check_limit
 from greedyrls._data._files import FileMatrix

@@ -216,7 +216,11 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "largest_file_chunk": constant("_data._file_memory._LARGEST_CHUNK"),
     # Devices ------------------------------------------------------------------------------------
     # Free memory of the device.
-    "device_free_bytes": answer("_data._devices.free_bytes", "_criteria._fold_steps.free_bytes"),
+    "device_free_bytes": answer(
+        "_data._devices.free_bytes",
+        "_data._device_products.free_bytes",
+        "_criteria._fold_steps.free_bytes",
+    ),
     # Share of it that X may take; if X is larger, it is streamed.
     "device_resident_share": constant("_data._devices.RESIDENT_SHARE"),
     # Share of it for columns of candidates of a streamed X.
@@ -225,10 +229,10 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "stream_gather_cost": constant("_data._stream._GATHERED_LINE"),
     # Features from which vectors of features are on the device.
     "device_features": constant("_criteria._device_rows.DEVICE_FEATURES"),
-    # Whether tensors of the host count as such for estimators.
-    "in_host_memory": answer(
-        "estimators._base.is_in_host_memory", "_data._device_matrix.is_in_host_memory"
-    ),
+    # Whether tensors of the host count as such.
+    "in_host_memory": answer("_data._device_matrix.is_in_host_memory"),
+    # Bytes of X up to which options that a device's engine does not have copy X to the host.
+    "copied_from_device": constant("_data._device_products._SMALL_BYTES"),
     # Whether whole steps may be recorded on a device.
     "recorded_steps": answer("_criteria._device_rows.can_find_lowest"),
     # Elements of X from which they are, and steps launched at a time.

@@ -4,7 +4,8 @@ from ._chunked import opened_hdf5 as opened_hdf5
 from ._chunked import opened_zarr as opened_zarr
 from ._dense import DenseMatrix as DenseMatrix
 from ._dense import ordered_part as ordered_part
-from ._device_matrix import is_in_host_memory as is_in_host_memory
+from ._device_matrix import DeviceMatrix as DeviceMatrix
+from ._device_products import host_matrix as host_matrix
 from ._devices import free_bytes as free_bytes
 from ._digests import array_digest as array_digest
 from ._digests import bytes_of as bytes_of
@@ -19,9 +20,7 @@ from ._kernel_functions import Kernel as Kernel
 from ._kernel_functions import check_gamma as check_gamma
 from ._kernel_functions import make_kernel as make_kernel
 from ._kernel_matrix import KernelMatrix as KernelMatrix
-from ._matrix import AS_NUMPY as AS_NUMPY
 from ._matrix import Matrix as Matrix
-from ._matrix import NotOnDevice as NotOnDevice
 from ._matrix import column_numbers as column_numbers
 from ._matrix import passes_over as passes_over
 from ._matrix import pin_column as pin_column

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,7 +28,7 @@ from .._base import (
     true_indices,
 )
 from . import fused as _fused
-from ._matrix import Matrix, not_on_device
+from ._matrix import Matrix, Rows
 
 # A product is split along the samples until its results have this many numbers, to keep the whole
 # device busy; but not into pieces of fewer rows than the kernel's.
@@ -73,15 +72,26 @@ class DeviceMatrix(Matrix):
             bits = (xp.finfo if is_real else xp.iinfo)(self.dtype).bits
         return int(math.prod(self.shape) * bits // 8)
 
-    def take(self, rows: Any) -> DeviceMatrix:
-        """Return consecutive rows as a view."""
-        if not isinstance(rows, slice):
-            raise not_on_device("A selection on some of the rows")
-        return DeviceMatrix(self.values[rows, :])
+    @property
+    def device(self) -> DeviceMatrix:
+        """The matrix itself."""
+        return self
+
+    def take(self, rows: Rows) -> DeviceMatrix:
+        """Return rows as a matrix, which is a view if they are a slice."""
+        return DeviceMatrix(_some_rows(self.values, self.location, rows))
 
     def chunks(self) -> Iterator[tuple[slice, DeviceMatrix]]:
         """Yield all rows at once."""
         yield slice(0, self.shape[0]), self
+
+    def tiles(self, elements: int) -> Iterator[tuple[slice, DeviceMatrix]]:
+        """Yield all rows in order, in tiles of about so many elements: one pass."""
+        height = max(1, elements // self.shape[1])
+        for rows, chunk in self.chunks():
+            for top in range(0, chunk.shape[0], height):
+                part = slice(top, min(chunk.shape[0], top + height))
+                yield slice(rows.start + part.start, rows.start + part.stop), chunk.take(part)
 
     def tiles_by_set(
         self, sets: Sequence[Any], shift: Float, cache: dict[int, Any]
@@ -136,8 +146,8 @@ class DeviceMatrix(Matrix):
 
     @property
     def is_in_host_memory(self) -> bool:
-        """Whether NumPy can read the array without a copy."""
-        return is_in_host_memory(self.values)
+        """Whether the device is the processor."""
+        return is_in_host_memory(self.location.device)
 
     def columns(self, indices: Indices, rows: Any = slice(None)) -> Float:
         """Return columns as float64, one per row of the result; the caller may overwrite them.
@@ -149,6 +159,21 @@ class DeviceMatrix(Matrix):
             return contiguous(as_float(take_rows(self.values[rows, :].T, indices)))
         whole = contiguous(as_float(take_rows(self.values.T, indices)))
         return contiguous(take(whole, rows))
+
+    def host_columns(self, indices: NDArray[np.intp], rows: Rows) -> Float:
+        """Return `columns` as a NumPy array."""
+        where = rows if isinstance(rows, slice) else numbers_on(self.location, rows)
+        return to_host(self.columns(indices, where))[0]
+
+    def host_part(self, rows: Rows, indices: NDArray[np.intp] | None = None) -> NDArray[Any]:
+        """Return rows of some columns (or all) as a NumPy array, if it can be in their own type."""
+        values = _some_rows(self.values, self.location, rows)
+        if indices is not None:
+            values = take(values, numbers_on(self.location, indices))
+        try:
+            return to_host(values)[0]
+        except TypeError:  # a type that NumPy does not have, such as bfloat16
+            return to_host(as_float(values))[0]
 
     def first_non_finite(self) -> tuple[int, int, float] | None:
         """Return row, column and value of a NaN or infinite value, or None."""
@@ -166,14 +191,21 @@ class DeviceMatrix(Matrix):
         return None
 
 
-def is_in_host_memory(X: Array) -> bool:
-    """Whether NumPy can read a device array without a copy."""
-    return "cpu" in str(array_api_compat.device(X)).lower()
+def is_in_host_memory(device: Any) -> bool:
+    """Whether a device is the processor, whose arrays NumPy can read without a copy."""
+    return "cpu" in str(device).lower()
 
 
 def as_device_matrix(X: Array) -> DeviceMatrix:
     """Check that a device array is two-dimensional and real, and return it as a matrix."""
     return DeviceMatrix(checked_device_array(X))
+
+
+def _some_rows(values: Array, location: ArrayLocation, rows: Rows) -> Array:
+    """Return rows of a device array by a slice, or by their numbers on the host."""
+    if isinstance(rows, slice):
+        return values[rows, :]
+    return take_rows(values, numbers_on(location, rows))
 
 
 def _split_product(V: Float, X: Float) -> Float:

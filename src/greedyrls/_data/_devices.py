@@ -98,7 +98,7 @@ def on_device(X: Any, device: Any) -> DeviceMatrix:
         checked = as_device_matrix(X)
         if checked.location == location:
             return checked
-        if not (array_api_compat.is_torch_array(X) and is_in_host_memory(X)):
+        if not (array_api_compat.is_torch_array(X) and is_in_host_memory(checked.location.device)):
             raise ValueError(
                 f"X is on the device {checked.location.device} already, got device={device!r}: "
                 "that is for X in host memory. Use device=None to compute where X is, or move X."

@@ -26,6 +26,7 @@ from .._base import (
 from ._kept_columns import KeptColumns
 
 if TYPE_CHECKING:
+    from ._device_matrix import DeviceMatrix
     from ._file_memory import Needs, Room
     from ._kernel_matrix import KernelMatrix
     from ._remote import RemoteMatrix
@@ -36,22 +37,6 @@ Answer = TypeVar("Answer")
 SET_ELEMENTS = 1 << 22
 # Rows multiplied at a time by gathered columns: enough for an efficient matrix product.
 PRODUCT_ROWS = 4096
-
-
-# Advice for options that are not supported with data on a device.
-AS_NUMPY = (
-    "pass X, y and sample_weight as NumPy arrays (X.cpu().numpy() of a tensor, X.get() of a CuPy "
-    "array), without device="
-)
-
-
-class NotOnDevice(ValueError):
-    """An operation is not supported with data on a device."""
-
-
-def not_on_device(what: str) -> ValueError:
-    """Return the error for an operation that device matrices do not support."""
-    return NotOnDevice(f"{what} is not supported with X on a device; {AS_NUMPY}.")
 
 
 class Matrix(ABC):
@@ -112,14 +97,14 @@ class Matrix(ABC):
         return None
 
     @property
-    def centers(self) -> KernelMatrix | None:
-        """The kernel matrix if columns are k(·, c_i) and the penalty is on functions, else None."""
+    def device(self) -> DeviceMatrix | None:
+        """The matrix on a device that computes products with X; None if the processor does."""
         return None
 
     @property
-    def is_in_host_memory(self) -> bool:
-        """Whether NumPy can read the values without a copy."""
-        return True
+    def centers(self) -> KernelMatrix | None:
+        """The kernel matrix if columns are k(·, c_i) and the penalty is on functions, else None."""
+        return None
 
     @property
     def memory(self) -> Room | None:

@@ -107,7 +107,7 @@ def kind_of(X: Any) -> Kind:
         return Kind("Dask", RemoteMatrix.noun)
     if isinstance(X, DataFile) or _file_library(X) is not None:
         return Kind("file", FileMatrix.noun)
-    if other_namespace(X) is not None and not is_in_host_memory(X):
+    if other_namespace(X) is not None and not is_in_host_memory(X.device):
         return Kind("device", DeviceMatrix.noun)
     return Kind("NumPy", Matrix.noun)
 

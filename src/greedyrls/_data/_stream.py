@@ -27,10 +27,11 @@ from .._base import (
     take_rows,
     to_host,
 )
+from ._dense import DenseMatrix
 from ._device_matrix import DeviceMatrix, Indices
 from ._file_memory import Needs
 from ._kept_columns import FetchedColumns
-from ._matrix import Matrix, not_on_device
+from ._matrix import Matrix, Rows
 from ._transport import Transport, transport_to
 
 # A chunk: large enough for the link to be at full speed.
@@ -92,10 +93,8 @@ class StreamedMatrix(DeviceMatrix):
             self._height = max(1, min(chunk_rows, self._height))
             self._transport = None
 
-    def take(self, rows: Any) -> StreamedMatrix:
-        """Some rows next to each other, as a view."""
-        if not isinstance(rows, slice):
-            raise not_on_device("A selection on some of the rows")
+    def take(self, rows: Rows) -> StreamedMatrix:
+        """Some rows as a matrix, which is a view if they are a slice."""
         return StreamedMatrix(self.values[rows], self.location, self._free)
 
     def fetch(self, indices: Iterable[int]) -> None:
@@ -147,6 +146,14 @@ class StreamedMatrix(DeviceMatrix):
     def _gathered(self, indices: list[int], rows: slice) -> Array:
         """Some columns from the host, in their own type, (c × rows)."""
         return send(self.location, self.values[rows][:, indices].T)
+
+    def host_columns(self, indices: NDArray[np.intp], rows: Rows) -> Float:
+        """Some columns as a NumPy array, one per row of the result."""
+        return DenseMatrix(self.values).columns(indices, rows)
+
+    def host_part(self, rows: Rows, indices: NDArray[np.intp] | None = None) -> NDArray[Any]:
+        """Some rows of some columns (or all) as a NumPy array, without a copy if it can be."""
+        return DenseMatrix(self.values).part(rows, indices)
 
     def first_non_finite(self) -> tuple[int, int, float] | None:
         """Row, column and value of one that is NaN or infinite."""

@@ -26,6 +26,7 @@ from .._data import (
     Matrix,
     RemoteMatrix,
     device_matrix_of,
+    host_matrix,
     matrix_of,
     matrix_on,
     opened,
@@ -104,6 +105,11 @@ class Problem:
     def host_weights(self) -> Float | None:
         """The weights (m) on the host."""
         return None if self.weights is None else to_host(self.weights)[0]
+
+    def on_host(self, in_memory: bool) -> Problem:
+        """Return the problem with vectors that are NumPy arrays, and X in memory if asked for."""
+        X, (Y,) = host_matrix(self.X, in_memory), to_host(self.Y)
+        return self if X is self.X else replace(self, X=X, Y=Y, weights=self.host_weights)
 
     @property
     def n_available(self) -> int:

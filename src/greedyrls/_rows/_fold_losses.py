@@ -91,8 +91,12 @@ def fold_candidate_losses(
         for split, split_factors in zip(block.splits, factors, strict=True)
     ]
     indices, means, beta, rho, starts = candidates
-    totals = np.zeros((len(block.splits), candidates.n_candidates))
     name = loss.name.removeprefix("balanced_")
+    if block.X.device is not None and starts is None:
+        from ._device_losses import fold_loss_sums  # which only data on devices need
+
+        return SplitSums(fold_loss_sums(block, block.X.device, name, shares, candidates))
+    totals = np.zeros((len(block.splits), candidates.n_candidates))
     for number, part, x in block.tiles_of_splits(indices):
         split = block.splits[number]
         x -= means[number]

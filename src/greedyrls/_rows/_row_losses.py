@@ -46,7 +46,8 @@ def candidate_losses(
     For one target of labels ±1 and loss zero_one: reach (n) bounds how far z_i can move the
     margin of a row outside the support of i.
     """
-    if not block.X.is_in_memory:
+    device = block.X.device
+    if device is None and not block.X.is_in_memory:
         return block.over_chunks(
             lambda piece: candidate_losses(piece, None, loss, factors, beta, delta, rho, None)
         )
@@ -54,6 +55,11 @@ def candidate_losses(
     if reach is not None and support is not None:
         return _wrong(block, shares, beta, delta, rho[0], reach, support)
     kind = loss.name.removeprefix("balanced_")
+    if device is not None:
+        from ._device_losses import loo_loss_sums  # which only data on devices need
+
+        sums = loo_loss_sums(block, device, kind, shares, beta, delta, rho)
+        return CandidateLosses(sums, device.shape[0] * device.shape[1])
     total = np.zeros(block.X.shape[1])
     height = max(LEAST_TILE_ROWS, HALF_TILE_ELEMENTS // block.X.shape[1])
     for top in range(0, len(block.d), height):

@@ -1,7 +1,6 @@
-from ._capabilities import FEATURES as FEATURES
 from ._capabilities import check_input as check_input
 from ._capabilities import check_supported as check_supported
-from ._capabilities import traits_of as traits_of
+from ._capabilities import supported as supported
 from ._checkpoint import Checkpoint as Checkpoint
 from ._checkpoint import Fingerprint as Fingerprint
 from ._checkpoint import FoldLog as FoldLog

@@ -6,28 +6,35 @@ A kind of X declares traits (`Matrix`); each option needs some of them. tools/ca
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._data import AS_NUMPY, Matrix, NotOnDevice, kind_of
+from .._data import Matrix, kind_of
+from .._problem import Problem
 
 # Vectors are NumPy arrays; rows are in this process; all values are in memory.
 HOST, LOCAL, RESIDENT = frozenset({"host"}), frozenset({"local"}), frozenset({"resident"})
 IN_MEMORY = HOST | LOCAL | RESIDENT
+# Vectors are on a device, whose own engine supports some options. For the others X is passed to the
+# engine of NumPy arrays, with its products computed on the device, or copied into memory.
+DEVICE = frozenset({"device"})
+_BY_PRODUCTS = HOST | LOCAL
 
 KINDS: dict[str, frozenset[str]] = {
     "NumPy": IN_MEMORY,
     "threads": IN_MEMORY,
     "sparse": IN_MEMORY,
     "file": HOST | LOCAL,
-    "streamed": LOCAL,
-    "device": LOCAL | RESIDENT,
+    "streamed": LOCAL | DEVICE,
+    "device": LOCAL | DEVICE | RESIDENT,
     "Dask": HOST,
 }
 
 # Traits of kernel columns, which are never in memory all at once and so cannot be loaded.
 _COMPUTED = frozenset({"computed"})
-_NUMPY_ONLY = "is implemented for NumPy arrays only"
+# A note of what has no such parameter, so that nothing is streamed.
+_NO_DEVICE = "no `device=`"
 
 
 @dataclass(frozen=True)
@@ -42,13 +49,17 @@ class Feature:
     notes: dict[str, str] = field(default_factory=dict)
 
     def works_with(self, traits: frozenset[str]) -> bool:
-        """Whether it works on a kind of X."""
+        """Whether the engine of a kind of X supports it."""
         return any(needed <= traits for needed in self.needs)
 
-    def reason(self, traits: frozenset[str]) -> str:
-        """Why it does not, after "it"."""
-        needs_host = all("host" in needed for needed in self.needs)
-        return _NUMPY_ONLY if needs_host and "host" not in traits else self.why
+    def cell(self, kind: str) -> str:
+        """What the table says of it on a kind of X."""
+        traits = KINDS[kind]
+        if kind in self.notes or self.works_with(traits):
+            return self.notes.get(kind, "yes")
+        if traits >= DEVICE:
+            return "products on the device" if self.works_with(_BY_PRODUCTS) else "by NumPy"
+        return "no"
 
 
 FEATURES: dict[str, Feature] = {
@@ -56,7 +67,6 @@ FEATURES: dict[str, Feature] = {
     "loss": Feature(
         "leave-one-out: absolute, 0/1, balanced 0/1 loss",
         (HOST,),
-        instead="use loss='squared'",
     ),
     "whole_loss": Feature(
         "leave-one-out: AUC, a function",
@@ -67,8 +77,6 @@ FEATURES: dict[str, Feature] = {
     "folds": Feature(
         "folds: squared loss",
         (HOST, RESIDENT),
-        "needs all rows on the device",
-        "use cv='loo'",
     ),
     "splitters": Feature(
         "folds: groups, any splitter",
@@ -79,37 +87,36 @@ FEATURES: dict[str, Feature] = {
     "fold_loss": Feature(
         "folds: other losses",
         (HOST,),
-        instead="use loss='squared'",
         notes={"Dask": "without AUC and functions"},
     ),
     "many_folds": Feature(
         "many small folds by one factor",
         (HOST, RESIDENT),
-        "needs all rows on the device",
-        "use cv='loo'",
-        dict.fromkeys(("sparse", "file", "device", "Dask"), "a model for each fold"),
+        notes=dict.fromkeys(
+            ("sparse", "file", "streamed", "device", "Dask"), "a model for each fold"
+        ),
     ),
-    "penalties": Feature(
-        "several penalties",
-        notes={"streamed": '`alpha_rule="joint"` only'},
-    ),
-    "groups": Feature(
-        "groups and costs of features", (HOST,), instead="leave out feature_groups, feature_costs"
-    ),
+    "penalties": Feature("several penalties"),
+    "groups": Feature("groups and costs of features", (HOST,)),
     "direction": Feature(
         "floating, FoBa, swap, backward",
         (IN_MEMORY,),
         "needs X in memory",
         "use direction='forward'",
     ),
-    "centers": Feature("kernel centres", (IN_MEMORY,), "needs all points in memory"),
+    "centers": Feature(
+        "kernel centres",
+        (IN_MEMORY,),
+        "needs all points in memory",
+        notes={"streamed": _NO_DEVICE},
+    ),
     "all_features": Feature(
         '`alpha_rule="all_features"`, `refit_alpha="cv"`',
         (IN_MEMORY,),
         "needs all columns in memory at once",
         "use alpha_rule='nested' or 'joint', or pass a number for alpha",
     ),
-    "checkpoint": Feature("checkpoints", (HOST,), instead="leave out checkpoint"),
+    "checkpoint": Feature("checkpoints", (HOST,)),
     "class_weight": Feature(
         "`class_weight`", (LOCAL,), "counts the classes of all rows", "pass sample_weight"
     ),
@@ -133,7 +140,7 @@ FEATURES: dict[str, Feature] = {
         (LOCAL | RESIDENT,),
         "forms pairs of rows",
         "use greedy_path(X, y, cv=groups), which needs no pairs",
-        {"sparse": "makes X dense", "device": "by NumPy"},
+        {"sparse": "makes X dense", "streamed": _NO_DEVICE, "device": "by NumPy"},
     ),
 }
 
@@ -146,14 +153,24 @@ def traits_of(X: Matrix) -> frozenset[str]:
     return traits | (RESIDENT if X.is_in_memory else frozenset())
 
 
+def supported(problem: Problem, features: Collection[str]) -> Problem:
+    """Return the problem for an engine that supports all of the features."""
+    X = problem.X
+    if not X.location.on_device or _support(features, traits_of(X)):
+        return problem
+    return problem.on_host(in_memory=not _support(features, _BY_PRODUCTS))
+
+
+def _support(features: Collection[str], traits: frozenset[str]) -> bool:
+    return all(FEATURES[feature].works_with(traits) for feature in features)
+
+
 def check_supported(X: Matrix, feature: str, what: str, instead: str | None = None) -> None:
     """Raise an error that says why something is not supported with this kind of X.
 
     `what` is how the user asked for it; `instead` replaces the advice of the table.
     """
-    traits = traits_of(X)
-    error = NotOnDevice if "host" not in traits else ValueError
-    _check(FEATURES[feature], traits, X.noun, what, instead, error)
+    _check(FEATURES[feature], traits_of(X), X.noun, what, instead, ValueError)
 
 
 class UnsupportedInput(TypeError, ValueError):
@@ -174,13 +191,12 @@ def _check(
     instead: str | None,
     error: type[Exception],
 ) -> None:
-    if asked.works_with(traits):
+    if asked.works_with(traits) or traits >= DEVICE:
         return
     advice = [asked.instead if instead is None else instead, load_into_memory(traits)]
     text = ", or ".join(part for part in advice if part)
     raise error(
-        f"{what} is not supported with X {noun}: it {asked.reason(traits)}. "
-        f"{text[0].upper()}{text[1:]}."
+        f"{what} is not supported with X {noun}: it {asked.why}. {text[0].upper()}{text[1:]}."
     )
 
 
@@ -188,6 +204,4 @@ def load_into_memory(traits: frozenset[str]) -> str:
     """What makes a NumPy array of X; nothing for kernel columns."""
     if traits >= _COMPUTED:
         return ""
-    if "host" not in traits:
-        return AS_NUMPY
     return "load X into memory (X.compute())" if "local" not in traits else "load X into memory"

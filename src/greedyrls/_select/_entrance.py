@@ -60,7 +60,7 @@ def problem_of(
         excluded_features=options.excluded_features,
         feature_names=feature_names,
         memory_limit=options.memory_limit,
-        on_device=not is_local,
+        on_device=True,
         device=options.device,
         feature_groups=options.feature_groups,
         feature_costs=options.feature_costs,

@@ -28,11 +28,12 @@ from .._search import (
     first_difference,
     forward,
     make_path,
+    supported,
 )
 from ..path import AlphaRule, DirectionName, SelectionPath, Settings, SizeRule
 from ._entrance import problem_of, select_path
 from ._options import Options
-from ._request import plan_of
+from ._request import asked_features, plan_of
 from ._select import with_refit
 
 
@@ -371,6 +372,7 @@ def extend_path(
             "use path.truncated(k) to shorten one."
         )
     options.check()
+    problem = supported(problem, asked_features(problem, options))
     plan = plan_of(problem, options, groups)
     _check_same_plan(path, plan)
     return _extended(path, problem, plan, size, options)

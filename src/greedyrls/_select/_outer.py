@@ -13,7 +13,7 @@ from .._base import is_whole
 from .._cluster import ClusterFolds, k_folds, merged_folds
 from .._data import RemoteMatrix
 from .._problem import Folds, Problem, Shuffle, make_folds, shuffled_ids
-from .._search import Plan, check_supported, folds_of, has_splits_within, n_classes
+from .._search import Plan, folds_of, has_splits_within, n_classes
 from ._options import Options
 from ._outer_fold import training_part
 
@@ -52,12 +52,6 @@ def outer_folds(
     shuffle: Shuffle,
 ) -> Folds | ClusterFolds:
     """Return the folds in which the selection is repeated; a number gives shuffled folds."""
-    check_supported(
-        problem.X,
-        "folds",
-        "Choosing alpha in outer folds (alpha_rule='nested')",
-        "pass a number for alpha, or use alpha_rule='joint'",
-    )
     if problem.X.remote is not None:
         return _cluster_outer_folds(problem, problem.X.remote, plan, alpha_cv, groups, shuffle)
     counted = problem.has_weight

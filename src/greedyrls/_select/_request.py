@@ -15,7 +15,6 @@ from .._cluster import ClusterFolds
 from .._data import Matrix
 from .._problem import Folds, Loss, Problem, check_n_features, make_loss, make_shuffle
 from .._search import (
-    FEATURES,
     Data,
     Limits,
     Plan,
@@ -25,7 +24,7 @@ from .._search import (
     check_supported,
     is_compiled,
     make_plan,
-    traits_of,
+    supported,
 )
 from ..path import AlphaRule, SelectionPath, SizeRule
 from ._alphas import N_PENALTIES, Refit, check_refit
@@ -121,6 +120,7 @@ def make_request(
 ) -> Request:
     """Validate all options for the problem; `labels` are those of a classification."""
     options.check()
+    problem = supported(problem, asked_features(problem, options))
     groups_of_criterion = None if groups is None else criterion_groups(options, groups)
     plan = plan_of(problem, options, groups_of_criterion, labels)
     penalties, rule = options.penalties, options.alpha_rule
@@ -130,9 +130,7 @@ def make_request(
     is_chosen = not isinstance(penalties, float)
     is_nested, is_automatic = rule == "nested" and is_chosen, isinstance(options.n_features, str)
     outer = None
-    # Rows that are streamed to a device cannot be split: there the size is chosen by the search's
-    # own loss.
-    if is_nested or (is_automatic and FEATURES["folds"].works_with(traits_of(problem.X))):
+    if is_nested or is_automatic:
         shuffle = make_shuffle(options.random_state)
         outer = outer_folds(problem, plan, options.alpha_cv, groups, labels, shuffle)
     limits = _limits(problem, plan, options, outer)
@@ -170,10 +168,25 @@ def _check_data(X: Matrix, request: Request) -> None:
     """Errors for what is not supported on this kind of X, and not a matter of the plan."""
     if request.alpha_rule == "all_features" and not isinstance(request.alpha, float):
         check_supported(X, "all_features", "alpha_rule='all_features'")
-    if request.rival is not None:
-        check_supported(X, "loss", f"loss={request.rival.name!r}")
     if request.checkpoint is not None:
         check_supported(X, "checkpoint", "A checkpoint")
+
+
+def asked_features(problem: Problem, options: Options) -> list[str]:
+    """Return the rows of the capability table that a selection needs, beside those of any."""
+    loss, is_chosen = options.criterion, not isinstance(options.penalties, float)
+    by_all = is_chosen and options.alpha_rule == "all_features"
+    by_folds = isinstance(options.refit_alpha, str) and options.refit_alpha == "cv"
+    asked = {
+        "loss": loss.name != "squared",
+        "whole_loss": not loss.is_additive,
+        "folds": not isinstance(options.cv, str),
+        "groups": problem.is_grouped,
+        "direction": options.searched.name != "forward",
+        "all_features": by_all or by_folds,
+        "checkpoint": options.checkpoint is not None,
+    }
+    return [feature for feature, is_asked in asked.items() if is_asked]
 
 
 def plan_of(
@@ -221,11 +234,8 @@ def _rival(problem: Problem, options: Options, labels: NDArray[Any] | None) -> L
     """Return another loss to compare with for a classification with loss="auto"; else None."""
     if labels is None or not options.has_auto_loss:
         return None
-    X = problem.X
-    if not X.is_in_memory and not X.location.on_device:
+    if not problem.X.is_in_memory and problem.X.device is None:
         return None  # it would cost a pass for every step of every fold
-    if X.location.on_device and not (options.device is None and X.is_in_host_memory):
-        return None  # not supported on a device, and NumPy cannot read the data
     return make_loss("zero_one")
 
 
@@ -317,7 +327,12 @@ class Selected(NamedTuple):
 
 def make_selected(path: SelectionPath, request: Request, data: Data | None) -> Selected:
     """Return a path with its problem and folds, and the plan of the loss that was chosen."""
-    plan, rival = request.plan, request.rival
+    plan, problem, rival = request.plan, request.problem, request.rival
     if rival is not None and path.settings.loss == rival.name:
-        plan = replace(plan, loss=rival)
-    return Selected(path, request.problem, plan, request.outer, request.refit, data, request.n_jobs)
+        plan, problem = replace(plan, loss=rival), rival_problem(problem)
+    return Selected(path, problem, plan, request.outer, request.refit, data, request.n_jobs)
+
+
+def rival_problem(problem: Problem) -> Problem:
+    """Return the problem for searches by the rival loss."""
+    return supported(problem, ["loss"])

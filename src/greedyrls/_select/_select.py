@@ -39,7 +39,7 @@ from ._alphas import MORE_PENALTIES, Refit, auto_grid, model_penalties, problem_
 from ._fingerprint import identity_of
 from ._nested import Nested, Task, joint_surface, nested_surface
 from ._outer_fold import chosen_of
-from ._request import Request, Selected, make_selected
+from ._request import Request, Selected, make_selected, rival_problem
 
 # Penalty of the search by another loss, in units of the scale of the grid.
 _RIVAL_PENALTY = 1e-2
@@ -72,6 +72,7 @@ def select(request: Request, data: Data | None = None) -> Selected:
     data = plan.data(problem, is_shared=request.searches_often) if data is None else data
     outcome = _search(problem, plan, data, request, began, checkpoint)
     path, plan, explanation = outcome.path, outcome.plan, outcome.explanation
+    data = outcome.data
     if request.report is not None:
         request.report(len(path.steps))
     path = with_refit(path, plan, data, request.refit)
@@ -95,6 +96,7 @@ class _Outcome(NamedTuple):
 
     path: SelectionPath
     plan: Plan  # the plan that was used
+    data: Data
     pair: Pair | None = None  # the choice of the size by held-out losses
     explanation: str = ""  # of the choice between two losses
 
@@ -109,7 +111,9 @@ def _search(
 ) -> _Outcome:
     """Choose the penalty by the rule and the size by held-out losses, and search the path."""
 
-    def search(plan: Plan, alpha: float, limits: Limits, number: int = 0) -> SelectionPath:
+    def search(
+        plan: Plan, data: Data, alpha: float, limits: Limits, number: int = 0
+    ) -> SelectionPath:
         log = None if checkpoint is None else checkpoint.search(number)
         return search_path(plan, data, alpha, limits, request.options.watch, 1, began, log)
 
@@ -121,14 +125,14 @@ def _search(
             choice = _nested(plan, data, alphas, request, checkpoint)
             surface = choice.nested.surface
             limits = _limits_after(request, surface)
-            path = search(choice.plan, surface.alpha, limits)
+            path = search(choice.plan, choice.data, surface.alpha, limits)
             path = replace(path, surface=surface, counters=path.counters + choice.counters)
             pair = choice.nested.pair if request.is_automatic else None
-            return _Outcome(path, choice.plan, pair, choice.explanation)
+            return _Outcome(path, choice.plan, choice.data, pair, choice.explanation)
         if request.alpha_rule == "joint":
             joint = _joint(plan, data, alphas, request, checkpoint)
             if not request.is_automatic or request.outer is None or joint.interrupted:
-                return _Outcome(joint, plan)
+                return _Outcome(joint, plan, data)
             assert joint.surface is not None
             surface, counters = joint.surface, joint.counters
             number = len(surface.alphas)  # one more search, after those of all penalties
@@ -142,10 +146,13 @@ def _search(
         nested = nested_surface(_task(plan, data, request), np.array([alpha]), log)
         size_surface, pair, counters = nested.surface, nested.pair, counters + nested.counters
         limits = _limits_after(request, size_surface)
-    path = search(plan, alpha, limits, number)
+    path = search(plan, data, alpha, limits, number)
     counters = path.counters + counters
     return _Outcome(
-        replace(path, surface=surface, size_surface=size_surface, counters=counters), plan, pair
+        replace(path, surface=surface, size_surface=size_surface, counters=counters),
+        plan,
+        data,
+        pair,
     )
 
 
@@ -170,6 +177,7 @@ class _NestedChoice(NamedTuple):
     """The choice of the outer folds between two plans."""
 
     plan: Plan
+    data: Data
     nested: Nested
     counters: Counters
     explanation: str
@@ -180,7 +188,9 @@ def _nested(
 ) -> _NestedChoice:
     """Choose the penalty in outer folds, and the loss to select by if there are two."""
 
-    def nested(plan: Plan, alphas: Float, stages: tuple[int, ...], least: int = 0) -> Nested:
+    def nested(
+        plan: Plan, data: Data, alphas: Float, stages: tuple[int, ...], least: int = 0
+    ) -> Nested:
         return nested_surface(
             _task(plan, data, request, least),
             alphas,
@@ -189,23 +199,25 @@ def _nested(
         )
 
     # Records in a checkpoint: the grid, another loss, penalties beyond the grid.
-    first = nested(plan, alphas, (0, *range(2, 2 + _more_penalties(request))))
+    first = nested(plan, data, alphas, (0, *range(2, 2 + _more_penalties(request))))
     if request.rival is None or first.surface.size == 0:
-        return _NestedChoice(plan, first, first.counters, "")
+        return _NestedChoice(plan, data, first, first.counters, "")
     # A single penalty: the best of several would look good by chance.
     wanted = _RIVAL_PENALTY * problem_scale(data.problem, _diagonal(data))
     alphas = first.surface.alphas
     nearest = alphas[[int(np.argmin(np.abs(np.log(alphas / wanted))))]]
-    other_plan = replace(plan, loss=request.rival)
-    second = nested(other_plan, nearest, (1,), first.surface.size)
+    other_plan, other_data = replace(plan, loss=request.rival), data
+    if (problem := rival_problem(data.problem)) is not data.problem:
+        other_data = other_plan.data(problem, is_shared=True)
+    second = nested(other_plan, other_data, nearest, (1,), first.surface.size)
     counters = first.counters + second.counters
     count = data.problem.n_weighted
     is_better, explanation = _compare(first, second, request.rival.name, count)
     if data.problem.class_weights is not None:
         explanation = explanation.replace("the error rate", "the error rate (classes weighted)")
     if is_better and second.surface.size > 0:
-        return _NestedChoice(other_plan, second, counters, explanation)
-    return _NestedChoice(plan, first, counters, explanation)
+        return _NestedChoice(other_plan, other_data, second, counters, explanation)
+    return _NestedChoice(plan, data, first, counters, explanation)
 
 
 def _compare(first: Nested, second: Nested, name: str, n_samples: int) -> tuple[bool, str]:

@@ -80,6 +80,7 @@ def cross_validate_path(
     n_random: int = 10,
     random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
+    device: Any = None,
     verbose: int = 0,
 ) -> PathAssessment:
     """Repeat the whole selection in each outer fold, and test every size on the held-out rows.
@@ -113,7 +114,7 @@ def cross_validate_path(
         classification by squared loss.
     task : {"auto", "regression", "classification"}, default="auto"
         "auto" treats text, booleans and two different whole numbers as classes.
-    fit_intercept, sample_weight, forced_features, excluded_features
+    fit_intercept, sample_weight, forced_features, excluded_features, device
         As in `greedy_path`.
     class_weight : None, "balanced" or dict, default=None
         As in `GreedyRLSClassifier`, computed from the rows of each selection. The reported losses
@@ -185,6 +186,7 @@ def cross_validate_path(
             feature_costs=feature_costs,
             budget=budget,
             random_state=random_state,
+            device=device,
             caller=CALLER,
         ),
         task=task,
@@ -250,6 +252,7 @@ def permutation_null(
     tol: float | None = None,
     random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
+    device: Any = None,
     verbose: int = 0,
 ) -> PermutationNull:
     """Repeat the selection on permuted targets, which are unrelated to the features.
@@ -272,7 +275,7 @@ def permutation_null(
         As in `cross_validate_path`.
     direction, backward_ratio, alpha_rule, alpha_cv, refit_alpha, size_rule
         As in `cross_validate_path`.
-    max_features, patience, tol
+    max_features, patience, tol, device
         As in `cross_validate_path`.
     random_state : int, Generator or None, default=0
         Seed of the permutations, and of the folds that choose the penalty.
@@ -324,6 +327,7 @@ def permutation_null(
             feature_costs=feature_costs,
             budget=budget,
             random_state=random_state,
+            device=device,
             caller=CALLER,
         ),
         task=task,
@@ -393,6 +397,7 @@ def resample_path(
     tol: float | None = None,
     random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
+    device: Any = None,
     verbose: int = 0,
 ) -> Stability:
     """Measure how often features are selected again on random subsets of the samples.
@@ -418,7 +423,7 @@ def resample_path(
         As in `cross_validate_path`.
     direction, backward_ratio, alpha_rule, alpha_cv, refit_alpha, size_rule
         As in `cross_validate_path`.
-    max_features, patience, tol
+    max_features, patience, tol, device
         As in `cross_validate_path`.
     random_state : int, Generator or None, default=0
         Seed of the draws, and of the folds that choose the penalty.
@@ -468,6 +473,7 @@ def resample_path(
             feature_costs=feature_costs,
             budget=budget,
             random_state=random_state,
+            device=device,
             caller=CALLER,
         ),
         task=task,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, is_whole, without_runtime_warnings
+from .._base import Float, is_whole, numpy_of, without_runtime_warnings
 from .._criteria import LooData, share_columns
 from .._data import DenseMatrix, Matrix
 from .._problem import (
@@ -28,7 +28,7 @@ from .._problem import (
     one_per_row,
     report_non_finite,
 )
-from .._search import Plan, check_input, check_supported, folds_of, is_compiled
+from .._search import Plan, check_input, check_supported, folds_of, is_compiled, supported
 from .._select import Caller, Options, Request, make_request, problem_of, select, takes_groups
 from ._trial import Rows, Trial
 
@@ -216,8 +216,10 @@ def make_procedure(
     check_input(X, "assess", "An assessment")
     # Every selection has the same folds, also where they come from a generator.
     options = replace(options, random_state=make_shuffle(options.random_state))
+    y, sample_weight, groups = numpy_of(y), numpy_of(sample_weight), numpy_of(groups)
     targets = make_targets(y, task)
     problem = problem_of(X, targets.values, options, sample_weight=sample_weight, is_local=True)
+    problem = supported(problem, ["assess", "assess_copies"])
     criterion = options.criterion
     group_of = None if groups is None else one_per_row(groups, problem.n_samples, "groups")
     if targets.labels is not None:

@@ -22,15 +22,9 @@ from .._base import (
     counted,
     location_of,
     numbers_on,
-    numpy_of,
     take,
 )
-from .._data import (
-    NotOnDevice,
-    is_in_host_memory,
-    opened,
-    origin_of,
-)
+from .._data import opened, origin_of
 from .._problem import (
     ClassWeights,
     FeatureCosts,
@@ -125,20 +119,8 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         labels: NDArray[Any] | None = None,
         class_weights: ClassWeights | None = None,
     ) -> None:
-        """Search, and use the model of the size asked for.
-
-        If a device does not support the request, NumPy computes it, provided that X is in host
-        memory and no device was asked for.
-        """
-        try:
-            self.path_ = self._search(X, Y, sample_weight, groups, labels, class_weights)
-        except NotOnDevice:
-            if not self._may_be_numpy(X):
-                raise
-            arrays = [numpy_of(values) for values in (X, Y, sample_weight, groups)]
-            self.path_ = self._search(
-                arrays[0], arrays[1], arrays[2], arrays[3], labels, class_weights
-            )
+        """Search, and use the model of the size asked for."""
+        self.path_ = self._search(X, Y, sample_weight, groups, labels, class_weights)
         if self.path_.interrupted:
             warnings.warn(
                 f"The search was interrupted; the model has {self.path_.chosen_size} of the "
@@ -186,10 +168,6 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         if wants_probabilities:
             self._calibrate(selected, self.verbose)
         return selected.path
-
-    def _may_be_numpy(self, X: Any) -> bool:
-        """Whether X is a device array that NumPy can read, and no device was asked for."""
-        return self.device is None and origin_of(X).on_device and is_in_host_memory(X)
 
     def _take_shape(self, X: Any) -> None:
         """Record the shape and names of X, as `validate_data` does, without reading it.

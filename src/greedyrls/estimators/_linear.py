@@ -60,7 +60,7 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         "auc" (two classes) or a function ``(y_true, y_pred) -> float``, lower is better. See
         `greedy_path`. "auto" is "squared". If outer folds choose the penalty, they also try
         "zero_one", and use it if its error rate is lower by more than half a standard error and
-        four samples (not on a device).
+        four samples.
     fit_intercept : bool, default=True
         Whether to fit an unpenalised intercept.
     class_weight : None, "balanced" or dict, default=None
