@@ -25,7 +25,6 @@ NOUNS = {
     "file": "in a file",
     "streamed": "streamed to a device",
     "device": "on a device",
-    "Dask": "on a cluster",
 }
 Convert = Callable[[Array], Any]
 
@@ -195,8 +194,6 @@ TRIALS: dict[str, list[Trial]] = {
 # What the note of a cell leaves out: trials that are refused there.
 EXCEPT: dict[str, set[str]] = {
     "alpha=list": {"streamed"},
-    "cv=int, loss=auc": {"Dask"},
-    "cv=int, loss=function": {"Dask"},
 }
 
 

@@ -22,8 +22,11 @@ KINDS: dict[str, frozenset[str]] = {
     "file": HOST | LOCAL,
     "streamed": LOCAL,
     "device": LOCAL | RESIDENT,
-    "Dask": HOST,
+    # The rows are brought to this process where the cluster does not support an option.
+    "Dask": IN_MEMORY,
 }
+# Traits of X for a search on a cluster.
+CLUSTER = HOST
 
 # Traits of kernel columns, which are never in memory all at once and so cannot be loaded.
 _COMPUTED = frozenset({"computed"})
@@ -80,7 +83,6 @@ FEATURES: dict[str, Feature] = {
         "folds: other losses",
         (HOST,),
         instead="use loss='squared'",
-        notes={"Dask": "without AUC and functions"},
     ),
     "many_folds": Feature(
         "many small folds by one factor",
@@ -115,9 +117,6 @@ FEATURES: dict[str, Feature] = {
     ),
     "probabilities": Feature(
         "`predict_proba` of a model fitted to X",
-        (LOCAL,),
-        "needs held-out values of all rows",
-        "use decision_function",
     ),
     "assess": Feature(
         "`assess`: leave-one-out, squared loss", (HOST | LOCAL,), "repeats the search on some rows"
