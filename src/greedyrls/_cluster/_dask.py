@@ -104,15 +104,35 @@ class DaskExecutor:
 
     def total(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Any:
         """Sum the answers on the cluster, in a tree that depends on their number alone."""
+        (answer,) = self._gathered(self._sum(question, *parts))
+        return answer
+
+    def totals(
+        self,
+        first: Callable[..., Any],
+        second: Callable[..., Any],
+        *parts: Sequence[Handle],
+    ) -> tuple[Any, Any]:
+        """Sum the answers of two questions in one round trip; the second needs the first sum."""
+        total = self._sum(first, *parts)
+        one, other = self._gathered(total, self._sum(second, *parts, [total] * len(self._matrices)))
+        return one, other
+
+    def _sum(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Handle:
+        """Return a future of the sum of all answers."""
         level = self.each(question, *parts)
-        self.traffic.totals += 1
         while len(level) > 1:
             groups = [level[first : first + _TREE] for first in range(0, len(level), _TREE)]
             level = [self._client.submit(_add_up, *group, pure=False) for group in groups]
             self.traffic.tasks += len(level)
-        answer = level[0].result()
-        self.traffic.received += _bytes_in(answer)
-        return answer
+        return level[0]
+
+    def _gathered(self, *sums: Handle) -> list[Any]:
+        """Wait for sums: one round trip."""
+        answers: list[Any] = self._client.gather(list(sums))
+        self.traffic.totals += 1
+        self.traffic.received += _bytes_in(answers)
+        return answers
 
 
 def _client_of() -> Any:
