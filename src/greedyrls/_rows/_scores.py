@@ -133,13 +133,9 @@ def make_scores(
     """Candidates from their z, where the blocks are."""
     question = ask(loo_losses, penalty, shrinkage, with_spread)
     moments, losses = executor.totals(candidate_moments, question, blocks, Z)
-    return Scores(
-        losses.losses,
-        *_pivots(moments, penalty, shrinkage),
-        *moments,
-        losses.mixed,
-        losses.fourth,
-    )
+    (norms, correlations), (sums, mixed, fourth) = moments, losses
+    delta, rho = _pivots(moments, penalty, shrinkage)
+    return Scores(sums, delta, rho, norms, correlations, mixed, fourth)
 
 
 def _pivots(moments: Moments, penalty: Float, shrinkage: Float) -> tuple[Float, Float]:
