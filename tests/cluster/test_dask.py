@@ -466,8 +466,7 @@ def test_nothing_is_left_on_the_cluster(client: Client) -> None:
 
 
 @pytest.mark.slow
-def test_probabilities() -> None:
-    """Of a model fitted to arrays they are lazy; one fitted on the cluster has none."""
+def test_probabilities_of_collections_are_lazy() -> None:
     X, _, _ = problem()
     for y in ((X[:, 0] > 0.3).astype(int), np.digitize(X[:, 0], [-0.5, 0.5])):
         expected = GreedyRLSClassifier(2, alpha=1.0).fit(X, y)
@@ -478,9 +477,3 @@ def test_probabilities() -> None:
         assert_allclose(
             expected.predict_log_proba(cut(X)).compute(), expected.predict_log_proba(X), rtol=1e-9
         )
-    model = GreedyRLSClassifier(2, alpha=1.0).fit(cut(X), cut(y))
-    assert not hasattr(model, "predict_proba")
-    assert model.calibration_ is None
-    with pytest.raises(AttributeError) as caught:
-        model.predict_proba(X)
-    assert "not supported with X on a cluster" in str(caught.value.__cause__ or caught.value)

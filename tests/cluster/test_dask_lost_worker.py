@@ -18,6 +18,7 @@ from numpy.testing import assert_array_equal
 
 from clusters import Array, processes
 from greedyrls import SelectionPath, Step, greedy_path
+from tuning import tuned
 
 M, N, ROWS = 1200, 8, 300
 
@@ -28,7 +29,7 @@ pytestmark = [pytest.mark.xdist_group("dask"), pytest.mark.slow]
 @pytest.fixture(scope="module")
 def workers() -> Iterator[Client]:
     """A cluster whose workers may die; each is replaced by a new one."""
-    with processes(2) as client:
+    with tuned(dask_engine="cluster"), processes(2) as client:
         yield client
 
 

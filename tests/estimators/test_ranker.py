@@ -426,10 +426,10 @@ def test_bad_weights() -> None:
         case.fit()
 
 
-def test_data_that_are_not_in_memory() -> None:
+def test_collections_need_a_cluster() -> None:
     array = pytest.importorskip("dask.array")
     case = ranking(0)
-    with pytest.raises(TypeError, match="GreedyRLSRanker is not supported with X on a cluster"):
+    with pytest.raises(ValueError, match="X is a Dask collection, but there is no cluster"):
         GreedyRLSRanker(2, alpha=1.0).fit(array.from_array(case.X), case.y, groups=case.groups)
 
 

@@ -26,6 +26,23 @@ def test_numbers_of_any_type_are_taken() -> None:
     assert_array_equal(greedy_path(frame(X).astype("Int64"), y, 3).indices, expected.indices)
 
 
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+def test_numbers_at_odd_addresses(loss: str) -> None:
+    """As arrays that come from another process may be."""
+    X, y = data()
+
+    def moved(values: Any) -> Any:
+        shifted = np.frombuffer(b"-" + values.tobytes(), np.uint8)[1:].view(np.float64)
+        assert not shifted.flags.aligned
+        return shifted.reshape(values.shape)
+
+    w = weights(3, 2.0)
+    expected = greedy_path(X, y, 3, loss=loss, sample_weight=w)
+    found = greedy_path(moved(X), moved(y), 3, loss=loss, sample_weight=moved(w))
+    assert_array_equal(found.indices, expected.indices)
+    assert_allclose(found.losses, expected.losses, rtol=1e-12)
+
+
 @pytest.mark.parametrize("search", ["exhaustive", "bounded"])
 def test_of_equal_columns_the_lowest_index_wins(search: Any) -> None:
     X, y = data()

@@ -25,7 +25,6 @@ NOUNS = {
     "file": "in a file",
     "streamed": "streamed to a device",
     "device": "on a device",
-    "Dask": "on a cluster",
 }
 Convert = Callable[[Array], Any]
 
@@ -193,8 +192,6 @@ TRIALS: dict[str, list[Trial]] = {
 }
 # What the note of a cell leaves out: trials that are refused there.
 EXCEPT: dict[str, set[str]] = {
-    "cv=int, loss=auc": {"Dask"},
-    "cv=int, loss=function": {"Dask"},
 }
 
 

@@ -5,16 +5,23 @@ It is closed after the last of several tests in a row that want it. Not to be im
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from distributed import Client
 
 from clusters import SHARED
+from tuning import tuned
 
 
 @pytest.fixture
-def client() -> Client:
-    """Two worker processes; Dask collections find them by themselves."""
-    return SHARED.client()
+def client() -> Iterator[Client]:
+    """Two worker processes; Dask collections find them by themselves.
+
+    Searches run there even though the data of tests are small.
+    """
+    with tuned(dask_engine="cluster"):
+        yield SHARED.client()
 
 
 def wants_cluster(item: pytest.Item | None) -> bool:

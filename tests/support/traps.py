@@ -26,6 +26,7 @@ POINTS: dict[str, tuple[str, ...]] = {
         _COMPILED_STEP,
         _COMPILED_FOLD_STEP,
     ),
+    "ask cluster": ("_cluster._dask.DaskExecutor.each",),
     "multiply columns": ("_criteria._samples.SampleSpace.products",),
     "multiply block by columns": ("_criteria._samples.row_products",),
     "ask for statistics": ("_criteria._samples.SampleSpace.statistics",),

@@ -105,6 +105,20 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
             True: {},
         }
     ),
+    # Where a search on a Dask collection runs: on the cluster if that supports all options, else
+    # with X in memory ("cluster"); or in this process, with X as a file.
+    "dask_engine": choice(
+        {
+            "cluster": {"_cluster._partitions._SMALL": 0},
+            "default": {"_cluster._partitions._SMALL": 1 << 28},
+            "file": {
+                "_cluster._partitions._SMALL": math.inf,
+                "_cluster._partitions.Partitions.fits": False,
+            },
+        }
+    ),
+    # Bytes that are fetched together from a cluster.
+    "fetched_bytes": constant("_cluster._partitions._FETCHED"),
     # Elements of X from which a single search has threads over rows rather than compiled steps.
     "threads_over_rows": constant("_select._request._WORTH_THREADS"),
     # Elements of X from which compiled searches run in threads.

@@ -6,6 +6,7 @@ sum does not depend on which block answered first.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -191,8 +192,34 @@ class Executor(Protocol):
     def total(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Any:
         """Return the sum of all answers, always added up in the same order."""
 
+    def totals(
+        self,
+        first: Callable[..., Any],
+        second: Callable[..., Any],
+        *parts: Sequence[Handle],
+    ) -> tuple[Any, Any]:
+        """Return the totals of two questions; the second is passed the total of the first."""
 
-class SerialExecutor:
+
+class _LocalExecutor(ABC):
+    """Calls blocks in this process."""
+
+    @abstractmethod
+    def total(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Any:
+        """Return the sum of all answers."""
+
+    def totals(
+        self,
+        first: Callable[..., Any],
+        second: Callable[..., Any],
+        *parts: Sequence[Handle],
+    ) -> tuple[Any, Any]:
+        """Return the totals of two questions; the second is passed the total of the first."""
+        total = self.total(first, *parts)
+        return total, self.total(second, *parts, [total] * len(parts[0]))
+
+
+class SerialExecutor(_LocalExecutor):
     """Calls one block after the other in this thread."""
 
     def each(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> list[Handle]:
@@ -208,7 +235,7 @@ class SerialExecutor:
         return add_up(self.answers(question, *parts))
 
 
-class ThreadExecutor:
+class ThreadExecutor(_LocalExecutor):
     """Calls blocks in several threads, since NumPy releases the interpreter lock."""
 
     def __init__(self, count: int) -> None:

@@ -8,10 +8,10 @@ from .._data import register_remote
 __all__, __getattr__, __dir__ = attach(__name__, __file__)
 
 
-def _gather(X: Any, y: Any, sample_weight: Any) -> Any:
-    from ._dask import gather_rows
+def _here(X: Any, *vectors: Any) -> tuple[Any, ...]:
+    from ._dask import rows_here
 
-    return gather_rows(X, y, sample_weight, False)
+    return rows_here(X, *vectors)
 
 
-register_remote("dask", _gather)
+register_remote("dask", _here)

@@ -1,7 +1,7 @@
-from ._cluster_folds import CLUSTER_FOLDS as CLUSTER_FOLDS
 from ._cluster_folds import ClusterFolds as ClusterFolds
 from ._cluster_folds import check_cluster_loss as check_cluster_loss
 from ._cluster_folds import cluster_folds as cluster_folds
+from ._cluster_folds import fold_numbers as fold_numbers
 from ._cluster_folds import folds_within as folds_within
 from ._cluster_folds import ids_digest as ids_digest
 from ._cluster_folds import k_folds as k_folds
@@ -10,5 +10,7 @@ from ._cluster_folds import needs_all_rows as needs_all_rows
 from ._dask import check_classes_on_cluster as check_classes_on_cluster
 from ._dask import fold_ids as fold_ids
 from ._dask import gather_rows as gather_rows
+from ._dask import partitions as partitions
+from ._dask import rows_here as rows_here
 from ._pieces import LabelSums as LabelSums
 from ._pieces import Piece as Piece

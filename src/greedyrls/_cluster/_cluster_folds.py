@@ -110,12 +110,13 @@ class FoldIds(tuple[Handle, ...]):
     """Handles of the user's fold ids, one for each piece."""
 
 
-def needs_all_rows(cv: Any) -> bool:
+def needs_all_rows(cv: Any, is_classification: bool) -> bool:
     """Whether folds are made of all rows together: by most splitters, or as lists of rows."""
+    if hasattr(cv, "dtype") or isinstance(cv, str | LeaveOneOut):  # fold ids, or "loo"
+        return False
     if type(cv) in (KFold, StratifiedKFold):
-        return bool(cv.shuffle)
-    is_list = hasattr(cv, "split") or hasattr(cv, "__iter__")
-    return is_list and not isinstance(cv, str | LeaveOneOut | FoldIds)
+        return bool(cv.shuffle) or (type(cv) is StratifiedKFold and not is_classification)
+    return hasattr(cv, "split") or hasattr(cv, "__iter__")
 
 
 def k_folds(
@@ -325,6 +326,11 @@ def _mapped(piece: Piece, ids: NDArray[np.intp], names: NDArray[np.intp]) -> NDA
     """Renumber folds; the last entry of `names` is for rows of no fold."""
     mapped: NDArray[np.intp] = names[ids]  # −1 is the last
     return mapped
+
+
+def fold_numbers(piece: Piece, ids: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the fold ids of a piece."""
+    return ids
 
 
 def ids_digest(piece: Piece, ids: NDArray[np.intp]) -> str:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from .._base import Handle, ask
-from .._data import RemoteMatrix
+import numpy as np
+
+from .._base import Float, Handle, ask
+from .._data import Matrix, RemoteMatrix
+from ._partitions import Partitions, RowsOfCluster
 from ._pieces import Piece
 
 
 class ClusterMatrix(RemoteMatrix):
     """X in pieces (`Piece`), on which the executor of a Dask client runs functions."""
+
+    rows: Partitions
 
     def row_block_handles(self) -> list[Handle]:
         """Return handles of the row blocks of all pieces."""
@@ -29,3 +34,9 @@ class ClusterMatrix(RemoteMatrix):
                 return top + position[0], position[1], position[2]
             top += rows
         return None
+
+    def here(self) -> tuple[Matrix, Float, Float | None]:
+        """Return X as a matrix that fetches rows when needed, with y (m × t) and the weights."""
+        answers = list(self.executor.answers(ask(Piece.vectors), self.pieces))
+        Y, weights = (np.concatenate(parts) for parts in zip(*answers, strict=True))
+        return RowsOfCluster(self.rows), Y, weights if self.is_weighted else None

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from .._base import Handle, add_up, ask, frame_numbers
-from .._data import DenseMatrix, Matrix, RemoteMatrix, SparseMatrix
-from .._problem import feature_names_of, is_missing
+from .._data import Matrix, RemoteMatrix
+from .._problem import is_missing
 from ._cluster_folds import FoldIds
 from ._cluster_matrix import ClusterMatrix
+from ._partitions import Partitions, chunks_of, partitions_of
 from ._pieces import NOT_HERE, Piece, PieceFacts, attached, detached
 
 # The number of answers that one task adds up.
@@ -104,15 +104,35 @@ class DaskExecutor:
 
     def total(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Any:
         """Sum the answers on the cluster, in a tree that depends on their number alone."""
+        (answer,) = self._gathered(self._sum(question, *parts))
+        return answer
+
+    def totals(
+        self,
+        first: Callable[..., Any],
+        second: Callable[..., Any],
+        *parts: Sequence[Handle],
+    ) -> tuple[Any, Any]:
+        """Sum the answers of two questions in one round trip; the second needs the first sum."""
+        total = self._sum(first, *parts)
+        one, other = self._gathered(total, self._sum(second, *parts, [total] * len(self._matrices)))
+        return one, other
+
+    def _sum(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Handle:
+        """Return a future of the sum of all answers."""
         level = self.each(question, *parts)
-        self.traffic.totals += 1
         while len(level) > 1:
             groups = [level[first : first + _TREE] for first in range(0, len(level), _TREE)]
             level = [self._client.submit(_add_up, *group, pure=False) for group in groups]
             self.traffic.tasks += len(level)
-        answer = level[0].result()
-        self.traffic.received += _bytes_in(answer)
-        return answer
+        return level[0]
+
+    def _gathered(self, *sums: Handle) -> list[Any]:
+        """Wait for sums: one round trip."""
+        answers: list[Any] = self._client.gather(list(sums))
+        self.traffic.totals += 1
+        self.traffic.received += _bytes_in(answers)
+        return answers
 
 
 def _client_of() -> Any:
@@ -133,24 +153,6 @@ def _client_of() -> Any:
             "from distributed import Client; client = Client() for this machine, or "
             "Client('tcp://scheduler:8786')."
         ) from error
-
-
-def as_matrix(chunk: Any) -> Matrix:
-    """Return a partition of X as a matrix."""
-    if sparse.issparse(chunk):
-        return SparseMatrix.from_scipy(chunk)
-    values = frame_numbers(chunk) if hasattr(chunk, "columns") else np.asarray(chunk)
-    if values.dtype.kind not in "biuf":
-        raise ValueError(
-            f"X must be numeric, got {values.dtype}. Encode text columns first, or drop them."
-        )
-    if values.ndim != 2:
-        raise ValueError(f"X must have 2 dimensions, got an array of shape {values.shape}.")
-    return DenseMatrix(values)
-
-
-def _facts_of(X: Matrix) -> tuple[int, int, str, int, bool]:
-    return (*X.shape, str(X.dtype), X.nbytes, X.is_sparse)
 
 
 def _column(chunk: Any) -> NDArray[Any]:
@@ -199,19 +201,27 @@ def _is_collection(values: Any) -> bool:
     return hasattr(values, "__dask_graph__")
 
 
-def gather_rows(X: Any, y: Any, sample_weight: Any, is_classification: bool) -> RemoteMatrix:
-    """Turn Dask collections into pieces of rows, which are computed and stay on the cluster."""
-    client = _client_of()
+def computed(values: Any) -> Any:
+    """Return a vector over rows in this process."""
+    return values.compute() if _is_collection(values) else values
+
+
+def partitions(X: Any) -> Partitions:
+    """Compute the partitions of a Dask collection, which stay on the workers of its cluster."""
+    return partitions_of(X, _client_of())
+
+
+def rows_here(X: Any, *vectors: Any) -> tuple[Any, ...]:
+    """Return X in memory, or as a file if it does not fit, with vectors over its rows."""
+    rows = X if isinstance(X, Partitions) else partitions(X)
+    return rows.here(), *map(computed, vectors)
+
+
+def gather_rows(X: Partitions, y: Any, sample_weight: Any, is_classification: bool) -> RemoteMatrix:
+    """Return X with y and weights as pieces of rows, which stay on the cluster."""
+    client, counts = X.client, X.counts
     if y is None:
         raise ValueError("This model requires y to be passed, but the target y is None.")
-    matrices = client.map(as_matrix, _chunks(client, X, "X"), pure=False)
-    facts = client.gather(client.map(_facts_of, matrices, pure=False))
-    counts = [rows for rows, *_ in facts]
-    columns = {n for _, n, *_ in facts}
-    if len(columns) != 1:
-        raise ValueError(f"Partitions of X have different numbers of columns: {sorted(columns)}.")
-    if not any(counts):
-        raise ValueError("Found array with 0 sample(s) in X; at least 2 are needed.")
     targets = _aligned(client, y, counts, "y")
     shape = _target_shape(client, targets)
     weights: list[Any] = [None] * len(counts)
@@ -219,32 +229,23 @@ def gather_rows(X: Any, y: Any, sample_weight: Any, is_classification: bool) -> 
         weights = _aligned(client, sample_weight, counts, "sample_weight")
     classes = _classes_of(client, targets) if is_classification else None
     pieces = client.map(_make_piece, counts, targets, weights, [classes] * len(counts), pure=False)
-    # Skip partitions without rows.
-    kept = [number for number, rows in enumerate(counts) if rows]
-    executor = DaskExecutor(client, [matrices[number] for number in kept])
-    handles = tuple(pieces[number] for number in kept)
-    piece_facts = tuple(executor.answers(Piece.facts, handles))
+    executor = DaskExecutor(client, X.matrices)
+    piece_facts = tuple(executor.answers(Piece.facts, pieces))
     single_target = len(shape) == 1
     n_targets = 1 if single_target else shape[1]
     if classes is not None:
         single_target = len(classes) == 2
         n_targets = 1 if single_target else len(classes)
-    rows = tuple(counts[number] for number in kept)
-    _check_facts(rows, piece_facts, single_target)
+    _check_facts(counts, piece_facts, single_target)
     return ClusterMatrix(
         executor=executor,
-        pieces=handles,
-        counts=rows,
-        n_features=columns.pop(),
-        dtype=np.result_type(*(np.dtype(kind) for _, _, kind, *_ in facts)),
-        nbytes=sum(size for *_, size, _ in facts),
-        is_sparse=all(is_sparse for *_, is_sparse in facts),
+        pieces=tuple(pieces),
+        rows=X,
         n_targets=n_targets,
         single_target=single_target,
         is_weighted=sample_weight is not None,
         n_weighted=sum(each.n_weighted for each in piece_facts),
         classes=classes,
-        feature_names=feature_names_of(X),
     )
 
 
@@ -268,19 +269,6 @@ def _check_facts(
         top += count
 
 
-def _chunks(client: Any, values: Any, name: str) -> list[Handle]:
-    """Return futures of the partitions of rows."""
-    if hasattr(values, "dask") and hasattr(values, "chunks"):  # an array
-        if values.ndim == 2 and len(values.chunks[1]) > 1:
-            values = values.rechunk({1: -1})
-        parts = values.to_delayed().ravel().tolist()
-    else:
-        parts = list(values.to_delayed())
-    if not parts:
-        raise ValueError(f"{name} has no partitions.")
-    return list(client.compute(parts))
-
-
 def _aligned(client: Any, values: Any, counts: Sequence[int], name: str) -> list[Handle]:
     """Return futures of the rows of y (or weights, or fold ids) for each partition of X."""
     total = sum(counts)
@@ -298,14 +286,14 @@ def _aligned(client: Any, values: Any, counts: Sequence[int], name: str) -> list
             raise ValueError(f"{name} has {values.shape[0]} rows, but X has {total}.")
         if tuple(values.chunks[0]) != tuple(counts):
             values = values.rechunk({0: tuple(counts)})
-    parts = client.map(_column, _chunks(client, values, name), pure=False)
+    parts = client.map(_column, chunks_of(client, values, name), pure=False)
     lengths = client.gather(client.map(len, parts, pure=False))
-    if lengths != list(counts):
+    if [length for length in lengths if length] != list(counts):
         raise ValueError(
             f"{name} has partitions of {_few(lengths)} rows, X of {_few(counts)}. Partition both "
             "alike (from one data frame, or with known chunk sizes)."
         )
-    return list(parts)
+    return [part for part, length in zip(parts, lengths, strict=True) if length]
 
 
 def _few(numbers: Sequence[int]) -> str:

@@ -120,6 +120,10 @@ class Piece:
         """Return the weights (rows); ones if there are none."""
         return np.ones(len(self.Y)) if self.weights is None else self.weights
 
+    def vectors(self) -> tuple[Float, Float]:
+        """Return the targets (rows × t) and the weights (rows)."""
+        return self.Y, self.filled_weights()
+
     def used(self, every: bool = False) -> NDArray[np.bool_]:
         """Return a mask of the rows of positive weight; of all rows with `every`."""
         if every or self.weights is None:

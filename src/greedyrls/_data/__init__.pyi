@@ -13,8 +13,10 @@ from ._digests import matrix_digest as matrix_digest
 from ._digests import text_digest as text_digest
 from ._file_memory import Needs as Needs
 from ._file_memory import check_limit as check_limit
+from ._file_memory import default_limit as default_limit
 from ._file_sources import ArraySource as ArraySource
 from ._files import DataFile as DataFile
+from ._files import FileMatrix as FileMatrix
 from ._kernel_functions import USE_ANOTHER as USE_ANOTHER
 from ._kernel_functions import Kernel as Kernel
 from ._kernel_functions import check_gamma as check_gamma
@@ -38,8 +40,9 @@ from ._recognise import matrix_on as matrix_on
 from ._recognise import opened as opened
 from ._recognise import origin_of as origin_of
 from ._recognise import register_remote as register_remote
-from ._recognise import remote_matrix as remote_matrix
+from ._recognise import rows_here as rows_here
 from ._remote import RemoteMatrix as RemoteMatrix
+from ._remote import check_remote_options as check_remote_options
 from ._sparse import SparseMatrix as SparseMatrix
 from ._sparse import nonzero_counts as nonzero_counts
 from ._sparse_files import SparseFile as SparseFile

@@ -20,24 +20,27 @@ from ._remote import RemoteMatrix
 from ._sparse import SparseMatrix
 from ._sparse_files import SparseFile
 
-# Converts a collection whose rows are in other processes to a matrix, with its y and weights.
-Gather = Callable[[Any, Any, Any], RemoteMatrix]
+# Brings a collection whose rows are in other processes here, with vectors over its rows.
+Here = Callable[..., tuple[Any, ...]]
 # Such functions by the library of the collection; `_cluster` registers Dask.
-_REMOTE: dict[str, Gather] = {}
+_REMOTE: dict[str, Here] = {}
 
 # Checks an array, data frame or sparse matrix, and returns it as numbers.
 Check = Callable[[Any], Any]
 
 
-def register_remote(library: str, gather: Gather) -> None:
-    """Register a function that converts the collections of a library to remote matrices."""
-    _REMOTE[library] = gather
+def register_remote(library: str, here: Here) -> None:
+    """Register a function that brings the collections of a library to this process."""
+    _REMOTE[library] = here
 
 
-def remote_matrix(X: Any, y: Any, sample_weight: Any) -> Any:
-    """Convert X, y and weights without moving them if X is a registered collection."""
+def rows_here(X: Any, *vectors: Any) -> tuple[Any, ...]:
+    """Return X with vectors over its rows, in this process if X is a registered collection.
+
+    X is then an array, data frame or sparse matrix, or a file if it does not fit into memory.
+    """
     library = _library_of(X)
-    return X if library is None else _REMOTE[library](X, y, sample_weight)
+    return (X, *vectors) if library is None else _REMOTE[library](X, *vectors)
 
 
 def _library_of(X: Any) -> str | None:
@@ -86,7 +89,7 @@ class Origin(NamedTuple):
 
 def origin_of(X: Any) -> Origin:
     """Return the kind of X, without reading any of it."""
-    is_lazy = _library_of(X) is not None
+    is_lazy = _library_of(X) is not None or isinstance(X, RemoteMatrix)
     is_file = isinstance(X, DataFile | SparseFile) or _file_library(X) is not None
     return Origin(is_lazy, is_file, not is_file and other_namespace(X) is not None)
 
@@ -113,7 +116,11 @@ def kind_of(X: Any) -> Kind:
 
 
 def loaded(X: Any) -> Any:
-    """Arrays of a device as NumPy arrays, sparse files as sparse matrices; others as they are."""
+    """Arrays of a device or a cluster as NumPy arrays, sparse files as sparse matrices.
+
+    Others are returned as they are, and collections that do not fit into memory as files.
+    """
+    (X,) = rows_here(X)
     if not isinstance(X, SparseFile):
         return numpy_of(X)
     form = X.to_scipy()

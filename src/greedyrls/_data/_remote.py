@@ -8,13 +8,34 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Executor, Handle
+from .._base import Executor, Float, Handle
+from ._file_sources import Source
 from ._matrix import Matrix
+
+
+class RemoteRows(Source, Protocol):
+    """The pieces of X, which can also be read like a file."""
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The number of rows of each piece."""
+
+    @property
+    def nbytes(self) -> int:
+        """The size of all pieces in bytes."""
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether all pieces are sparse."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the columns, if they have any."""
 
 
 class RemoteMatrix(Matrix):
@@ -27,31 +48,24 @@ class RemoteMatrix(Matrix):
         *,
         executor: Executor,
         pieces: tuple[Handle, ...],
-        counts: tuple[int, ...],  # number of rows of each piece
-        n_features: int,
-        dtype: np.dtype[Any],
-        nbytes: int,
-        is_sparse: bool,
+        rows: RemoteRows,
         n_targets: int,
         single_target: bool,  # whether y has one dimension
         is_weighted: bool,
         n_weighted: int,  # number of rows of positive weight
         classes: NDArray[Any] | None,  # of a classification: the pieces have the class of each row
-        feature_names: tuple[str, ...] | None,
     ) -> None:
         self.executor = executor
         self.pieces = pieces
-        self.counts = counts
-        self.n_features = n_features
-        self._dtype = dtype
-        self._nbytes = nbytes
-        self.is_sparse = is_sparse
+        self.rows = rows
+        self.counts = rows.counts
+        self.is_sparse = rows.is_sparse
         self.n_targets = n_targets
         self.single_target = single_target
         self.is_weighted = is_weighted
         self.n_weighted = n_weighted
         self.classes = classes
-        self.feature_names = feature_names
+        self.feature_names = rows.feature_names
 
     @property
     def remote(self) -> RemoteMatrix:
@@ -61,17 +75,17 @@ class RemoteMatrix(Matrix):
     @property
     def shape(self) -> tuple[int, int]:
         """The number of samples m and of features n."""
-        return sum(self.counts), self.n_features
+        return self.rows.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of the values of X."""
-        return self._dtype
+        return self.rows.dtype
 
     @property
     def nbytes(self) -> int:
         """The size of all pieces in bytes."""
-        return self._nbytes
+        return self.rows.nbytes
 
     def reweighted(self, pieces: tuple[Handle, ...], n_weighted: int) -> RemoteMatrix:
         """Return the same rows with other weights, in pieces of the same sizes."""
@@ -106,18 +120,9 @@ class RemoteMatrix(Matrix):
         m, _ = self.shape
         return RemoteArray(m, self.n_targets), RemoteArray(m) if self.is_weighted else None
 
-    def check_options(self, memory_limit: Any, device: Any) -> None:
-        """Raise an error for options that need data in this process."""
-        if memory_limit is not None:
-            raise ValueError(
-                f"memory_limit is for X in a file, got {memory_limit!r}; X is a Dask collection, "
-                "and Dask's workers have limits of their own."
-            )
-        if device is not None:
-            raise ValueError(
-                f"device is for X in memory, got {device!r}; X is a Dask collection. Load it "
-                "(X.compute()), or leave device out."
-            )
+    @abstractmethod
+    def here(self) -> tuple[Matrix, Float, Float | None]:
+        """Return X as a matrix that fetches rows when needed, with y (m × t) and the weights."""
 
 
 class RemoteArray:
@@ -138,3 +143,17 @@ def _not_here(name: str) -> AttributeError:
         f"The rows are on a cluster, and this operation ({name}) needs them in memory. Load the "
         "data first (X.compute())."
     )
+
+
+def check_remote_options(memory_limit: Any, device: Any) -> None:
+    """Raise an error for options that a Dask collection does not take."""
+    if memory_limit is not None:
+        raise ValueError(
+            f"memory_limit is for X in a file, got {memory_limit!r}; X is a Dask collection, "
+            "and Dask's workers have limits of their own."
+        )
+    if device is not None:
+        raise ValueError(
+            f"device is for X in memory, got {device!r}; X is a Dask collection. Load it "
+            "(X.compute()), or leave device out."
+        )

@@ -202,7 +202,6 @@ def make_problem(
         class_weights = replace(class_weights, sample_weights=sample_weights)
         sample_weight = class_weights.weights()
     if remote is not None:
-        remote.check_options(memory_limit, device)
         Y, weights = remote.stand_ins()
         single_target, n_effective = remote.single_target, remote.n_weighted
     elif on_device and (device_matrix := device_matrix_of(X)) is not None:
@@ -360,6 +359,7 @@ def _check_targets(y: Any, n_samples: int) -> tuple[Float, bool]:
         raise ValueError(
             f"y must be numeric ({error}); for class labels use GreedyRLSClassifier."
         ) from error
+    Y = np.require(Y, requirements="A")  # compiled code reads no other arrays
     _check_finite(Y, "y")
     check_consistent_length(np.broadcast_to(0, n_samples), Y)
     single = Y.ndim == 1

@@ -65,8 +65,19 @@ def candidate_moments(block: RowBlock, Z: Float) -> Moments:
     return Moments(row_dots(Z, Z), inner(block.r, Z))
 
 
-def loo_losses(block: RowBlock, Z: Float, delta: Float, rho: Float, with_spread: bool) -> Losses:
-    """Return this block's part of the leave-one-out sums with each candidate added."""
+def loo_losses(
+    block: RowBlock,
+    Z: Float,
+    moments: Moments,
+    penalty: Float,
+    shrinkage: Float,
+    with_spread: bool,
+) -> Losses:
+    """Return this block's part of the leave-one-out sums with each candidate added.
+
+    `moments` are those of all blocks.
+    """
+    delta, rho = _pivots(moments, penalty, shrinkage)
     return Losses(*kernels.loo_losses(Z, block.r, block.d, delta, rho, with_spread))
 
 
@@ -120,8 +131,14 @@ def make_scores(
     with_spread: bool,
 ) -> Scores:
     """Candidates from their z, where the blocks are."""
-    norms, correlations = executor.total(candidate_moments, blocks, Z)
-    delta = norms + penalty
-    rho = (correlations + shrinkage) / delta
-    losses, mixed, fourth = executor.total(ask(loo_losses, delta, rho, with_spread), blocks, Z)
-    return Scores(losses, delta, rho, norms, correlations, mixed, fourth)
+    question = ask(loo_losses, penalty, shrinkage, with_spread)
+    moments, losses = executor.totals(candidate_moments, question, blocks, Z)
+    (norms, correlations), (sums, mixed, fourth) = moments, losses
+    delta, rho = _pivots(moments, penalty, shrinkage)
+    return Scores(sums, delta, rho, norms, correlations, mixed, fourth)
+
+
+def _pivots(moments: Moments, penalty: Float, shrinkage: Float) -> tuple[Float, Float]:
+    """Return δ (c) and ρ (t × c) of candidates."""
+    delta = moments.norms + penalty
+    return delta, (moments.correlations + shrinkage) / delta

@@ -1,3 +1,5 @@
+from ._capabilities import CLUSTER as CLUSTER
+from ._capabilities import FEATURES as FEATURES
 from ._capabilities import check_input as check_input
 from ._capabilities import check_supported as check_supported
 from ._capabilities import supported as supported

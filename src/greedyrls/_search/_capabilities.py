@@ -28,8 +28,11 @@ KINDS: dict[str, frozenset[str]] = {
     "file": HOST | LOCAL,
     "streamed": LOCAL | DEVICE,
     "device": LOCAL | DEVICE | RESIDENT,
-    "Dask": HOST,
+    # The rows are brought to this process where the cluster does not support an option.
+    "Dask": IN_MEMORY,
 }
+# Traits of X for a search on a cluster.
+CLUSTER = HOST
 
 # Traits of kernel columns, which are never in memory all at once and so cannot be loaded.
 _COMPUTED = frozenset({"computed"})
@@ -87,7 +90,6 @@ FEATURES: dict[str, Feature] = {
     "fold_loss": Feature(
         "folds: other losses",
         (HOST,),
-        notes={"Dask": "without AUC and functions"},
     ),
     "many_folds": Feature(
         "many small folds by one factor",
@@ -122,9 +124,6 @@ FEATURES: dict[str, Feature] = {
     ),
     "probabilities": Feature(
         "`predict_proba` of a model fitted to X",
-        (LOCAL,),
-        "needs held-out values of all rows",
-        "use decision_function",
     ),
     "assess": Feature(
         "`assess`: leave-one-out, squared loss", (HOST | LOCAL,), "repeats the search on some rows"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,17 +9,14 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import StratifiedKFold
 
 from .._base import Float, host_numbers, is_whole, to_host
 from .._cluster import (
-    CLUSTER_FOLDS,
     ClusterFolds,
     check_cluster_loss,
     cluster_folds,
     fold_ids,
     folds_within,
-    needs_all_rows,
 )
 from .._criteria import (
     Criterion,
@@ -36,7 +32,7 @@ from .._criteria import (
     Strategy,
     suits_many_folds,
 )
-from .._data import Matrix, Needs
+from .._data import Needs
 from .._problem import (
     Folds,
     Loss,
@@ -323,7 +319,6 @@ def folds_of(
         return None
     if (remote := problem.X.remote) is not None:
         cv, count = fold_ids(remote, cv, name), n_classes(problem)
-        _check_cluster_folds(remote, cv, groups, count, name)
         return cluster_folds(remote, cv, count, shuffle, name, takes_loo)
     if problem.X.location.on_device:
         return _device_folds(problem, cv, groups, labels, shuffle, name, takes_loo)
@@ -338,20 +333,6 @@ def folds_of(
         name=name,
         takes_loo=takes_loo,
     )
-
-
-def _check_cluster_folds(X: Matrix, cv: Any, groups: Any, count: int, name: str) -> None:
-    """Raise an error for folds that are not made piece by piece, with `count` classes."""
-    if groups is not None:
-        instead = (
-            f"pass a Dask array of fold ids as {name}, in which all rows of a group have the same "
-            "number"
-        )
-        check_supported(X, "splitters", "groups", instead)
-    if needs_all_rows(cv):
-        check_supported(X, "splitters", f"{name}={reprlib.repr(cv)}", f"use {CLUSTER_FOLDS}")
-    if type(cv) is StratifiedKFold and not count:
-        check_supported(X, "splitters", f"{name}={cv!r}", "use KFold, or GreedyRLSClassifier")
 
 
 def _split_target(problem: Problem) -> NDArray[Any]:

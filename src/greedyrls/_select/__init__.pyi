@@ -1,6 +1,7 @@
 from ._alphas import Refit as Refit
 from ._alphas import check_alphas as check_alphas
 from ._alphas import model_penalties as model_penalties
+from ._entrance import given_rows as given_rows
 from ._entrance import problem_of as problem_of
 from ._entrance import select_path as select_path
 from ._greedy import extend_path as extend_path

@@ -31,7 +31,7 @@ from .._search import (
     supported,
 )
 from ..path import AlphaRule, DirectionName, SelectionPath, Settings, SizeRule
-from ._entrance import problem_of, select_path
+from ._entrance import given_rows, problem_of, select_path
 from ._options import Options
 from ._request import asked_features, plan_of
 from ._select import with_refit
@@ -360,6 +360,7 @@ def extend_path(
         verbose=verbose,
     )
     names = settings.feature_names_in
+    X, y, sample_weight, groups = given_rows(X, y, sample_weight, groups, options)
     problem = problem_of(X, y, options, sample_weight=sample_weight, feature_names=names)
     if settings.feature_costs is not None:
         costs = np.array(settings.feature_costs)

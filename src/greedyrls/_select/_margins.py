@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -26,7 +27,9 @@ from .._base import (
     to_host,
     without_runtime_warnings,
 )
+from .._cluster import ClusterFolds, fold_numbers
 from .._criteria import LooData, errors_by_size
+from .._data import RemoteMatrix
 from .._features import Chain, Chosen, Models, pivots
 from .._problem import (
     Calibration,
@@ -37,6 +40,7 @@ from .._problem import (
     Split,
     class_shares,
     make_calibration,
+    make_folds,
 )
 from .._rows import RowBlock
 from .._search import Limits, positive_rows
@@ -49,12 +53,12 @@ Rows = NDArray[np.intp]
 
 @limits_threads
 def calibrate(selected: Selected, verbose: int = 0) -> Calibration:
-    """Fit sigmoids for the model of the chosen size; X must not be on a cluster."""
-    assert selected.problem.X.remote is None
-    codes, weights = to_host(selected.problem.Y)[0], selected.weights
+    """Fit sigmoids for the model of the chosen size."""
+    here = _with_rows_here(selected)
+    codes, weights = to_host(here.problem.Y)[0], here.weights
     values: list[Float] = []
     rows: list[Rows] = []
-    source, parts = held_out_margins(selected, codes, verbose)
+    source, parts = held_out_margins(here, codes, verbose, selected)
     for tested, margins in parts:
         # If one row alone determines a coefficient, there is no model without that row.
         is_finite = np.isfinite(margins).all(axis=1)
@@ -72,12 +76,34 @@ def calibrate(selected: Selected, verbose: int = 0) -> Calibration:
     return make_calibration(held_out, class_shares(codes, weights), selected.path.chosen_size)
 
 
+def _with_rows_here(selected: Selected) -> Selected:
+    """Return a selection on a cluster with its vectors over rows in this process."""
+    remote = selected.problem.X.remote
+    if remote is None:
+        return selected
+    X, Y, weights = remote.here()
+    return selected._replace(
+        problem=replace(selected.problem, X=X, Y=Y, weights=weights),
+        plan=replace(selected.plan, folds=_folds_here(remote, selected.plan.folds)),
+        outer=_folds_here(remote, selected.outer),
+        data=None,
+    )
+
+
+def _folds_here(X: RemoteMatrix, folds: Folds | ClusterFolds | None) -> Folds | None:
+    if folds is None or folds.remote is None:
+        return None
+    ids = np.concatenate(list(X.executor.answers(fold_numbers, X.pieces, folds.remote.ids)))
+    return make_folds(ids, len(ids), y=None, labels=None, groups=None, weights=None)
+
+
 def held_out_margins(
-    selected: Selected, codes: Float, verbose: int = 0
+    selected: Selected, codes: Float, verbose: int = 0, searched: Selected | None = None
 ) -> tuple[Source, Iterator[tuple[Rows, Float]]]:
     """Return the source of margins, and an iterator of rows with their margins (rows × t).
 
-    For a regression, whose codes are its targets (m × t), they are predictions.
+    For a regression, whose codes are its targets (m × t), they are predictions. `searched` is the
+    same selection where its searches run, if that is on a cluster.
     """
     if selected.path.chosen_size == 0:
         # Without features all margins are equal; only the shares of classes matter.
@@ -85,16 +111,23 @@ def held_out_margins(
         rows = positive_rows(selected.problem.host_weights, np.arange(len(codes)))
         return source, iter([(rows, np.zeros((len(rows), codes.shape[1])))])
     if isinstance(selected.outer, Folds):
-        return "outer folds", _outer_margins(selected, selected.outer, verbose)
+        return "outer folds", _outer_margins(
+            selected, selected.outer, verbose, searched or selected
+        )
     if isinstance(selected.plan.folds, Folds):
         # Folds may keep groups together; leaving out single rows would leak from their group.
         return "folds", _fold_margins(selected, selected.plan.folds, codes)
     return "leave-one-out", _loo_margins(selected, codes)
 
 
-def _outer_margins(selected: Selected, outer: Folds, verbose: int) -> Iterator[tuple[Rows, Float]]:
+def _outer_margins(
+    selected: Selected, outer: Folds, verbose: int, searched: Selected
+) -> Iterator[tuple[Rows, Float]]:
     """Repeat the selection in each outer fold with the chosen penalty and size."""
-    jobs = [partial(_margins_of_fold, selected, outer, number) for number in range(outer.n_splits)]
+    jobs = [
+        partial(_margins_of_fold, selected, outer, searched, number)
+        for number in range(outer.n_splits)
+    ]
     count = min(selected.n_jobs, outer.n_splits)
     with closing(progress_bar(verbose, outer.n_splits, what="probabilities")) as bar:
         for margins in in_threads(jobs, count):
@@ -102,12 +135,17 @@ def _outer_margins(selected: Selected, outer: Folds, verbose: int) -> Iterator[t
             yield margins
 
 
-def _margins_of_fold(selected: Selected, outer: Folds, number: int) -> tuple[Rows, Float]:
+def _margins_of_fold(
+    selected: Selected, outer: Folds, searched: Selected, number: int
+) -> tuple[Rows, Float]:
     """Return rows that an outer fold holds out, with the margins of its own selection."""
     problem, path = selected.problem, selected.path
     alpha = path.settings.alpha
-    whole = selected.data if selected.n_jobs == 1 else None
-    fold = OuterFold(problem, selected.plan, whole, outer, number, selected.refit, tests=None)
+    whole = searched.data if selected.n_jobs == 1 else None
+    assert searched.outer is not None
+    fold = OuterFold(
+        searched.problem, searched.plan, whole, searched.outer, number, selected.refit, tests=None
+    )
     searches = fold.searches(np.array([alpha]), Limits(path.chosen_size))
     with without_runtime_warnings():
         ((_, repeated, _),) = fold.paths(searches, [0])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._base import Float, is_whole, numpy_of, without_runtime_warnings
 from .._criteria import LooData, share_columns
-from .._data import DenseMatrix, Matrix
+from .._data import DenseMatrix, Matrix, rows_here
 from .._problem import (
     ClassWeights,
     Folds,
@@ -214,6 +214,7 @@ def make_procedure(
     if options.alpha_cv is not None:
         _check_inner_folds(options.alpha_cv, options.name("alpha_cv"), "None")
     check_input(X, "assess", "An assessment")
+    X, y, sample_weight, groups = rows_here(X, y, sample_weight, groups)
     # Every selection has the same folds, also where they come from a generator.
     options = replace(options, random_state=make_shuffle(options.random_state))
     y, sample_weight, groups = numpy_of(y), numpy_of(sample_weight), numpy_of(groups)

@@ -143,6 +143,11 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         """The reason why no features were chosen, in words."""
         return nothing_predicts(self, self.fit_intercept)
 
+    @property
+    def _all_options(self) -> Options:
+        """The parameters as options of a selection."""
+        return Options.of_estimator(self, CALLER)
+
     def _search(
         self,
         X: Any,
@@ -158,7 +163,7 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         selected = select_path(
             X,
             Y,
-            Options.of_estimator(self, CALLER),
+            self._all_options,
             sample_weight=sample_weight,
             groups=groups,
             labels=labels,

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base import Float, GreedyRLSWarning
 from .._problem import Calibration
-from .._search import check_supported
 from .._select import Selected, calibrate
 from ..path import map_rows
 
@@ -30,7 +29,7 @@ def _has_probabilities(estimator: Any) -> bool:
         return True  # calling it raises NotFittedError
     calibration = estimator.calibration_
     if calibration is None:
-        raise AttributeError(estimator._no_calibration)
+        raise AttributeError(_INTERRUPTED)
     if calibration.size != estimator._model_size:
         raise AttributeError(
             f"predict_proba is available for the size that was fitted, {calibration.size}, not for "
@@ -67,14 +66,8 @@ class ProbabilityMixin(ClassifierMixin):
 
     def _calibrate(self, selected: Selected, verbose: int) -> None:
         """Fit sigmoids to margins of held-out samples."""
-        self.calibration_, self._no_calibration = None, _INTERRUPTED
+        self.calibration_ = None
         if selected.path.interrupted:
-            return
-        try:
-            what = "predict_proba of the fitted model"
-            check_supported(selected.problem.X, "probabilities", what)
-        except ValueError as error:
-            self._no_calibration = str(error)  # for those who ask for it
             return
         try:
             self.calibration_ = calibrate(selected, verbose)

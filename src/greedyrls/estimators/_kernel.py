@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from .._base import Float, exported
+from .._data import rows_here
 from .._problem import ClassWeight, check_weighted_classes, code_classes, make_class_weights
 from ..path import AlphaRule, SizeRule
 from ._classifier import ProbabilityMixin
@@ -161,6 +162,7 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
         -------
         self
         """
+        X, y, sample_weight, groups = rows_here(X, y, sample_weight, groups)
         X, y = self._check_points(X, y=y, multi_output=True, y_numeric=True)
         self._select(X, y, sample_weight, groups)
         return self
@@ -321,6 +323,7 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
         -------
         self
         """
+        X, y, sample_weight, groups = rows_here(X, y, sample_weight, groups)
         X, y = self._check_points(X, y=y)
         coded = code_classes(y)
         check_weighted_classes(y, sample_weight)

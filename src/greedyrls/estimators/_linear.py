@@ -11,8 +11,8 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from .._base import Float, exported, numpy_of
-from .._cluster import check_classes_on_cluster, gather_rows
-from .._data import opened, origin_of
+from .._cluster import check_classes_on_cluster
+from .._data import RemoteMatrix, opened, origin_of
 from .._problem import (
     ClassWeight,
     FeatureCosts,
@@ -26,7 +26,7 @@ from .._problem import (
     refuse_dates,
     with_names,
 )
-from .._search import check_input
+from .._select import given_rows
 from ..path import AlphaRule, DirectionName, SizeRule, map_rows
 from ._base import SPARSE, GreedyRLSBase
 from ._classifier import ProbabilityMixin
@@ -67,7 +67,7 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         Weights of the classes in the fit and in the losses that choose features, penalty and size:
         a dict of weights by label (1 for other labels), or "balanced" to give all classes the same
         total weight. They multiply `sample_weight`; `score` ignores them. In outer folds, balanced
-        weights are computed from the training rows. Not supported with Dask collections.
+        weights are computed from the training rows.
     probability : bool, default=True
         Whether to enable `predict_proba`. If outer folds choose the penalty, this takes one more
         search to the chosen size in each outer fold.
@@ -242,18 +242,24 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         self
         """
         refuse_dates(y)
-        if self.class_weight is not None:
-            check_input(X, "class_weight", f"class_weight={self.class_weight!r}")
+        X, y, sample_weight, groups = given_rows(
+            X,
+            y,
+            sample_weight,
+            groups,
+            self._all_options,
+            is_classification=True,
+            class_weight=self.class_weight,
+        )
         X = opened(X)
-        origin = origin_of(X)
-        if origin.is_lazy:
+        if isinstance(X, RemoteMatrix):
             self._take_shape(X)
-            rows = gather_rows(X, y, sample_weight, is_classification=True)
-            check_classes_on_cluster(rows)
-            assert rows.classes is not None
-            self._select(rows, None, None, groups, labels=rows.classes)
-            self.classes_ = rows.classes
+            check_classes_on_cluster(X)
+            assert X.classes is not None
+            self._select(X, None, None, groups, labels=X.classes)
+            self.classes_ = X.classes
             return self
+        origin = origin_of(X)
         y, sample_weight = numpy_of(y), numpy_of(sample_weight)
         if not origin.is_plain:
             self._take_shape(X)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from .._base import Float, exported, numpy_of
 from .._criteria import FoldCurve, ManyFoldData
-from .._data import loaded
+from .._data import loaded, rows_here
 from .._problem import (
     ClassWeights,
     FeatureList,
@@ -233,6 +233,7 @@ class GreedyRLSRanker(GreedyRLSBase):
         """
         check_input(X, "ranker", "GreedyRLSRanker")
         refuse_dates(y)
+        X, y, sample_weight, groups = rows_here(X, y, sample_weight, groups)
         X = loaded(X)
         with named_columns(X):
             X, y = validate_data(

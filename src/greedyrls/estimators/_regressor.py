@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 from .._base import Float, exported, numpy_of
 from .._data import opened, origin_of
 from .._problem import named_columns, numeric, refuse_dates, with_names
+from .._select import given_rows
 from ._base import SPARSE, GreedyRLSBase
 
 
@@ -163,6 +164,7 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         self
         """
         refuse_dates(y)
+        X, y, sample_weight, groups = given_rows(X, y, sample_weight, groups, self._all_options)
         X = opened(X)
         if not origin_of(X).is_plain:
             self._take_shape(X)
