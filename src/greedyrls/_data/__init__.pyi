@@ -1,4 +1,6 @@
 from . import fused as fused
+from ._centred import CentredMatrix as CentredMatrix
+from ._centred_sparse import CentredSparse as CentredSparse
 from ._chunked import chunked_source as chunked_source
 from ._chunked import opened_hdf5 as opened_hdf5
 from ._chunked import opened_zarr as opened_zarr

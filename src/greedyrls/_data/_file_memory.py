@@ -35,6 +35,7 @@ class Needs:
     n_chosen: int = 1
     n_splits: int = 0  # 0: leave-one-out
     n_sets: int = 1  # sets of rows with separate sums
+    other_bytes: int = 0  # of whoever reads X through a view
 
 
 class Room(NamedTuple):
@@ -51,7 +52,7 @@ def share_out(
     """Divide memory among chunks, Gram columns and kept columns; too little is an error."""
     m, n = shape
     t = needs.n_targets
-    fixed = 8 * m * (_VECTORS + _TARGET_VECTORS * t) + overhead
+    fixed = 8 * m * (_VECTORS + _TARGET_VECTORS * t) + overhead + needs.other_bytes
     if needs.n_splits:
         fixed += 16 * needs.n_splits * needs.n_chosen * n
     fixed += 8 * n * needs.n_chosen

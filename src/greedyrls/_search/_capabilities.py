@@ -130,10 +130,10 @@ FEATURES: dict[str, Feature] = {
     ),
     "ranker": Feature(
         "the ranker",
-        (LOCAL | RESIDENT,),
-        "forms pairs of rows",
+        (HOST | LOCAL, LOCAL | RESIDENT),
+        "centres the rows of each query",
         "use greedy_path(X, y, cv=groups), which needs no pairs",
-        {"sparse": "makes X dense", "device": "by NumPy"},
+        {"device": "by NumPy"},
     ),
 }
 

@@ -7,12 +7,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from .._base import Float, exported, numpy_of
 from .._criteria import FoldCurve, ManyFoldData
-from .._data import loaded
+from .._data import loaded, matrix_of, opened, origin_of
 from .._problem import (
     ClassWeights,
     FeatureList,
@@ -233,13 +232,16 @@ class GreedyRLSRanker(GreedyRLSBase):
         """
         check_input(X, "ranker", "GreedyRLSRanker")
         refuse_dates(y)
-        X = loaded(X)
-        with named_columns(X):
-            X, y = validate_data(
-                self, with_names(X), numpy_of(y), accept_sparse=SPARSE, y_numeric=True
-            )
-            X = numeric(X)
-        self._select(X.toarray() if sparse.issparse(X) else X, y, sample_weight, groups)
+        X, y = opened(loaded(X)), numpy_of(y)
+        if origin_of(X).is_file:
+            self._take_shape(X)
+            X, y = matrix_of(X, None, numeric), column_or_1d(y, warn=True)
+            check_consistent_length(np.broadcast_to(0, X.shape[0]), y)
+        else:
+            with named_columns(X):
+                X, y = validate_data(self, with_names(X), y, accept_sparse=SPARSE, y_numeric=True)
+                X = numeric(X)
+        self._select(X, y, sample_weight, groups)
         return self
 
     def _search(
@@ -346,15 +348,16 @@ class GreedyRLSRanker(GreedyRLSBase):
         if not isinstance(data, ManyFoldData):
             data = ManyFoldData(problem, _each_alone(problem) if pairs is None else pairs.folds)
         (rows,) = problem.has_weight.nonzero()
+        query_of, samples = np.zeros(len(rows), dtype=np.intp), rows
+        if pairs is not None:
+            rows = rows[np.argsort(pairs.query_of[rows], kind="stable")]
+            query_of, samples = pairs.query_of[rows], pairs.rows[rows]
+        relevance = y[samples].astype(np.float64)
         penalties = np.array(path.refit_alphas or [path.settings.alpha] * len(path))
         errors = FoldCurve(data, chosen_of(path)).own_errors(penalties)[:, 0, rows]
         # Within a query all scores may be moved and stretched alike: what counts is their order.
         assert problem.weights is not None
         scores = problem.Y[rows, 0] - errors / np.sqrt(problem.weights[rows])
-        if pairs is None:
-            relevance, query_of = y[rows].astype(np.float64), np.zeros(len(rows), dtype=np.intp)
-        else:
-            relevance, query_of = y[pairs.rows].astype(np.float64), pairs.query_of
         same = np.zeros(len(relevance))  # the scores of a model without features
         self._unordered = (
             ndcg_of(relevance, same, query_of),
