@@ -55,7 +55,7 @@ def zeros_among(case: Ranking) -> Ranking:
     return case
 
 
-@pytest.mark.parametrize("options", [{}, {"alpha": "auto", "refit_alpha": "same"}])
+@pytest.mark.parametrize("options", [{}, {"alpha": "auto"}])
 def test_all_that_a_model_knows_is_the_same(options: Any, tmp_path: Path) -> None:
     case = zeros_among(ranking(20, queries=40))
     order = np.random.default_rng(0).permutation(len(case.y))

@@ -51,8 +51,8 @@ class CentredSparse(Matrix):
         run_of = np.repeat(np.arange(len(starts)), counts)
 
         def run_means() -> Float:
-            sums: Float = np.bincount(run_of, values * weights[where], len(starts))
-            return sums / total
+            means: Float = np.bincount(run_of, values * weights[where], len(starts)) / total
+            return means
 
         means = np.where(is_full, 0.0, run_means()) * scale[where[starts]]
         for _ in range(2):  # far from the origin, the rounding error of a mean is large
@@ -105,7 +105,8 @@ class CentredSparse(Matrix):
         places = np.searchsorted(
             columns * count + M.indices, owners * count + self._query_of[where]
         )
-        squares = np.bincount(owners, w[where] * np.square(values - M.data[places]), n)
+        squares: Float = np.zeros(n)
+        squares += np.bincount(owners, w[where] * np.square(values - M.data[places]), n)
         left = np.bincount(self._query_of, w, count)[M.indices]
         left -= np.bincount(places, w[where], len(M.data))
         squares += np.bincount(columns, np.maximum(left, 0.0) * np.square(M.data), n)

@@ -108,6 +108,7 @@ FEATURES: dict[str, Feature] = {
         (IN_MEMORY,),
         "needs all columns in memory at once",
         "use alpha_rule='nested' or 'joint', or pass a number for alpha",
+        {"file": '`refit_alpha="cv"` only'},
     ),
     "checkpoint": Feature("checkpoints", (HOST,), instead="leave out checkpoint"),
     "class_weight": Feature(

@@ -145,8 +145,9 @@ class GreedyRLSRanker(GreedyRLSBase):
     Cost: O(m·n) for a step where steps are compiled, else O(m·n·(k + s)) with queries of s samples
     (of large ones 2·k count). Memory: a copy of X in float64, minus its means in each query, plus
     m·s numbers, and m·n for each penalty where steps are compiled (up to 64 MB each; beyond that
-    they are not). The cost does not depend on the number of queries. A sparse X is converted to a
-    dense array, because its differences are dense. With the defaults there are 36 selections, one
+    they are not). The cost does not depend on the number of queries. A sparse X stays sparse: its
+    means are stored beside it. Of an X in a file the means of the queries are kept in memory, and
+    each query has a model of its own (16·k·n bytes). With the defaults there are 36 selections, one
     for each of 7 penalties and 5 outer folds and one on all queries; with a number for `alpha` a
     single one.
 
@@ -215,9 +216,8 @@ class GreedyRLSRanker(GreedyRLSBase):
 
         Parameters
         ----------
-        X : array-like of shape (m, n)
-            Data in memory. Features that are constant within each query carry no information about
-            the order.
+        X : array-like or sparse matrix of shape (m, n), or data in a file (`greedyrls.files`)
+            Features that are constant within each query carry no information about the order.
         y : array-like of shape (m,)
             Relevance of each sample to its query, the larger the better.
         groups : array-like of shape (m,), optional
