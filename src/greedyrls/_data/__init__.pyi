@@ -21,6 +21,7 @@ from ._kernel_functions import Kernel as Kernel
 from ._kernel_functions import check_gamma as check_gamma
 from ._kernel_functions import make_kernel as make_kernel
 from ._kernel_matrix import KernelMatrix as KernelMatrix
+from ._kernel_matrix import kernel_matrix as kernel_matrix
 from ._matrix import AS_NUMPY as AS_NUMPY
 from ._matrix import Matrix as Matrix
 from ._matrix import NotOnDevice as NotOnDevice

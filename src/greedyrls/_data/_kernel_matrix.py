@@ -1,14 +1,14 @@
-"""X whose columns are k(·, c_i) for a pool of centres, computed whenever they are asked for.
+"""X whose columns are k(·, c_i) for a pool of centres: stored if it fits, else computed on demand.
 
-As in a file, rows come in chunks, in as few passes as possible: each is an evaluation of the kernel
-for all pairs. Unlike in a file, a single column costs no pass.
+If it is computed, rows come in chunks as those of a file, in as few passes as possible: each is an
+evaluation of the kernel for all pairs. Unlike in a file, a single column costs no pass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ from ._matrix import Matrix, Rows, passes_over
 
 # Elements of a chunk at most (8 MiB): it is multiplied while it is in the cache.
 _CHUNK_ELEMENTS = 1 << 20
+# The share of the memory limit that the values may take if they are stored.
+_STORED_SHARE = 0.5
 # Columns scored lately that are kept, and elements of them.
 _RECENT_COLUMNS = 128
 _RECENT_ELEMENTS = 1 << 22
@@ -89,7 +91,7 @@ class CenterColumns(KeptColumns):
 
 
 class KernelMatrix(Matrix):
-    """X (m × n) = k(points, pool) for one search, within some bytes of memory.
+    """X (m × n) = k(points, pool) for one search, computed within some bytes of memory.
 
     `row_of` (n) are the rows that the centres of the pool are, if they are rows.
     """
@@ -116,7 +118,8 @@ class KernelMatrix(Matrix):
         self.row_of = row_of
         self.center_diagonal = kernel.diagonal(pool)  # (n) k(c_i, c_i)
         # Columns of chosen centres, and those scored lately; `reserve` sets the limits.
-        self.kept: CenterColumns = CenterColumns()
+        self._columns = CenterColumns()
+        self.kept: KeptColumns = self._columns
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -134,7 +137,7 @@ class KernelMatrix(Matrix):
         return self
 
     @property
-    def memory(self) -> Room:
+    def memory(self) -> Room | None:
         """How the memory that it may use is shared out."""
         if self._room is None:
             self.reserve(Needs())
@@ -165,17 +168,17 @@ class KernelMatrix(Matrix):
         if chunk_rows is not None:
             height = min(chunk_rows, height)
         self._room, self._verbose = room._replace(chunk_rows=height), verbose
-        self.kept.pinned.limit = max(1, needs.n_chosen)
+        self._columns.pinned.limit = max(1, needs.n_chosen)
         allowed = min(_RECENT_ELEMENTS // m, room.column_bytes // (8 * m), _RECENT_COLUMNS)
-        self.kept.recent.limit = max(1, allowed)
+        self._columns.recent.limit = max(1, allowed)
 
     def fetch(self, indices: Iterable[int]) -> None:
         """Have some columns that will be asked for, if they are few enough to be kept."""
         if self._room is None:
             self.reserve(Needs())
-        lacking = self.kept.recent.missing(self.kept.pinned.missing(indices))
-        if lacking and len(lacking) <= self.kept.recent.limit:
-            self.kept.recent.add(lacking, self._compute(lacking))
+        lacking = self._columns.recent.missing(self._columns.pinned.missing(indices))
+        if lacking and len(lacking) <= self._columns.recent.limit:
+            self._columns.recent.add(lacking, self._compute(lacking))
 
     def _compute(self, indices: list[int], rows: Rows = slice(None)) -> Float:
         """Some columns, one per row of the result, made some rows at a time."""
@@ -194,22 +197,24 @@ class KernelMatrix(Matrix):
         wanted = indices.tolist()
         if isinstance(rows, slice) and rows == slice(None):
             self.fetch(wanted)
-        if not any(index in self.kept.pinned or index in self.kept.recent for index in wanted):
+        pinned, latest = self._columns.pinned, self._columns.recent
+        if not any(index in pinned or index in latest for index in wanted):
             return self._compute(wanted, rows)
         compute = partial(self._compute, rows=rows)
 
         def recent(missing: list[int]) -> Float:
-            return np.array(self.kept.recent.gather(missing, compute, rows))
+            return np.array(latest.gather(missing, compute, rows))
 
-        return np.array(self.kept.pinned.gather(wanted, recent, rows))
+        return np.array(pinned.gather(wanted, recent, rows))
 
     def chunks(self) -> Iterator[tuple[slice, DenseMatrix]]:
         """All rows in order: one pass."""
-        m, _ = self.shape
+        m, room = self.shape[0], self.memory
+        assert room is not None
         label = f"kernel, pass {passes_over(self) + 1}"
         top = 0
         with closing(progress_bar(self._verbose, m, what="reading", label=label)) as bar:
-            for chunk in self._source.chunks(self.memory.chunk_rows):
+            for chunk in self._source.chunks(room.chunk_rows):
                 rows = slice(top, top + len(chunk))
                 yield rows, DenseMatrix(chunk)
                 top = rows.stop
@@ -226,3 +231,71 @@ class KernelMatrix(Matrix):
                 for top in range(0, n, _CHUNK_ELEMENTS)
             ]
         )
+
+
+class StoredKernelMatrix(KernelMatrix):
+    """X = k(points, pool) in memory, column by column; evaluated once, when it is first used."""
+
+    passes_dominate = keeps_columns = False
+    share_of_waiting = 0.0
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        points: Any,
+        pool: Any,
+        memory_limit: int | None = None,
+        row_of: NDArray[np.intp] | None = None,
+    ) -> None:
+        super().__init__(kernel, points, pool, memory_limit, row_of)
+        self.kept = KeptColumns()
+
+    @cached_property
+    def _whole(self) -> DenseMatrix:
+        (m, n), top = self.shape, 0
+        values: Float = np.empty((m, n), order="F")
+        for chunk in self._source.chunks(max(1, _CHUNK_ELEMENTS // n)):
+            values[top : top + len(chunk)] = chunk
+            top += len(chunk)
+        return DenseMatrix(values)
+
+    @property
+    def memory(self) -> None:
+        """Return None: the values have their memory."""
+        return
+
+    def reserve(
+        self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
+    ) -> None:
+        """Raise an error if the memory for the values and a search is too little."""
+        share_out(self.shape, self.dtype, self.nbytes, self._limit, needs)
+
+    def fetch(self, indices: Iterable[int]) -> None:
+        """No-op: all columns are in memory."""
+
+    def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
+        """Return columns, one per row of the result, for all rows or some."""
+        return self._whole.columns(indices, rows)
+
+    def chunks(self) -> Iterator[tuple[slice, DenseMatrix]]:
+        """Yield all rows at once."""
+        yield slice(0, self.shape[0]), self._whole
+
+    def center_column(self, index: int) -> Float:
+        """k(c_i, c_b) for all centres of the pool, (n)."""
+        if self.row_of is None:
+            return super().center_column(index)
+        return self._whole.values[self.row_of[index]].copy()
+
+
+def kernel_matrix(
+    kernel: Kernel,
+    points: Any,
+    pool: Any,
+    memory_limit: int | None = None,
+    row_of: NDArray[np.intp] | None = None,
+) -> KernelMatrix:
+    """Return X = k(points, pool), stored if it takes at most half of the memory."""
+    limit = default_limit() if memory_limit is None else memory_limit
+    fits = 8 * points.shape[0] * pool.shape[0] <= _STORED_SHARE * limit
+    return (StoredKernelMatrix if fits else KernelMatrix)(kernel, points, pool, limit, row_of)

@@ -23,6 +23,7 @@ from .._data import (
     KernelMatrix,
     check_gamma,
     check_limit,
+    kernel_matrix,
     loaded,
     make_kernel,
 )
@@ -190,7 +191,7 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
         """The selection with a kernel of one width."""
         kernel = make_kernel(self.kernel, gamma, self.degree, self.coef0)
         origin = _origin(kernel, X, candidates.points)
-        matrix = KernelMatrix(
+        matrix = kernel_matrix(
             kernel,
             _moved(X, origin),
             _moved(candidates.points, origin),
