@@ -13,10 +13,12 @@ from numpy.testing import assert_allclose
 from agreement import assert_follows
 from greedyrls import SelectionPath, StopReason
 from internals import (
+    DenseMatrix,
     Kernel,
     KernelMatrix,
     Limits,
     LooData,
+    MatrixPoints,
     SelectionState,
     StoredKernelMatrix,
     Watch,
@@ -31,6 +33,7 @@ from tuning import tuned
 FEWER = max(1, EXAMPLES // 20)
 # Computed whenever they are asked for, or in memory.
 KINDS = st.sampled_from([KernelMatrix, StoredKernelMatrix])
+IN_FILE = st.booleans()  # whether points are read when they are used
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -45,11 +48,13 @@ def found(
     search: Any = "auto",
     n_runners_up: int = 0,
     kind: type[KernelMatrix] = KernelMatrix,
+    in_file: bool = False,
 ) -> SelectionPath:
     """By the engine."""
     row_of = np.arange(len(case.points)) if case.pool is case.points else None
+    points = MatrixPoints(DenseMatrix(case.points)) if in_file else case.points
     problem = make_problem(
-        kind(Kernel(**case.kernel), case.points, case.pool, row_of=row_of),
+        kind(Kernel(**case.kernel), points, case.pool, row_of=row_of),
         case.Y,
         fit_intercept=case.fit_intercept,
         sample_weight=case.weights,
@@ -78,16 +83,16 @@ def compare(case: KernelCase, path: SelectionPath) -> None:
 
 @pytest.mark.heavy
 @settings(max_examples=FEWER)
-@given(case=kernel_cases(), kind=KINDS)
-def test_leave_one_out(case: KernelCase, kind: type[KernelMatrix]) -> None:
-    compare(case, found(case, n_runners_up=2, kind=kind))
+@given(case=kernel_cases(), kind=KINDS, in_file=IN_FILE)
+def test_leave_one_out(case: KernelCase, kind: type[KernelMatrix], in_file: bool) -> None:
+    compare(case, found(case, n_runners_up=2, kind=kind, in_file=in_file))
 
 
 @pytest.mark.heavy
 @settings(max_examples=FEWER)
-@given(case=kernel_cases(folds=True), kind=KINDS)
-def test_folds(case: KernelCase, kind: type[KernelMatrix]) -> None:
-    compare(case, found(case, n_runners_up=1, kind=kind))
+@given(case=kernel_cases(folds=True), kind=KINDS, in_file=IN_FILE)
+def test_folds(case: KernelCase, kind: type[KernelMatrix], in_file: bool) -> None:
+    compare(case, found(case, n_runners_up=1, kind=kind, in_file=in_file))
 
 
 @pytest.mark.parametrize("loss", ["zero_one", "absolute"])

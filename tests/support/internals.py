@@ -78,6 +78,7 @@ from greedyrls._data._files import FileMatrix
 from greedyrls._data._kernel_functions import Kernel, make_kernel
 from greedyrls._data._kernel_matrix import KernelMatrix, StoredKernelMatrix
 from greedyrls._data._matrix import Matrix
+from greedyrls._data._points import MatrixPoints
 from greedyrls._data._recognise import opened as opened
 from greedyrls._data._sparse import SparseMatrix
 from greedyrls._features._feature_space import FeatureSpace

@@ -34,6 +34,8 @@ from ._parquet import ParquetSource as ParquetSource
 from ._parquet import parquet_files as parquet_files
 from ._plink import PlinkSource as PlinkSource
 from ._plink import opened_bed as opened_bed
+from ._points import MatrixPoints as MatrixPoints
+from ._points import point_blocks as point_blocks
 from ._recognise import device_matrix_of as device_matrix_of
 from ._recognise import kind_of as kind_of
 from ._recognise import loaded as loaded

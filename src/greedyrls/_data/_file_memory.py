@@ -65,8 +65,8 @@ def share_out(
     needed = int(fixed + times * least_chunk + _LEAST_GRAM * gram)
     if needed > limit:
         raise ValueError(
-            f"memory_limit is {_in_words(limit)}, but this search needs at least "
-            f"{_in_words(needed)}: vectors of {m} rows, {needs.n_chosen} rows of {n} features, and "
+            f"memory_limit is {in_words(limit)}, but this search needs at least "
+            f"{in_words(needed)}: vectors of {m} rows, {needs.n_chosen} rows of {n} features, and "
             "a piece of X. Allow more, or ask for fewer features."
         )
     rest = limit - fixed
@@ -111,7 +111,8 @@ def default_limit() -> int:
     return int(_DEFAULT_SHARE * total)
 
 
-def _in_words(count: int) -> str:
+def in_words(count: int) -> str:
+    """Return a number of bytes in words."""
     for size, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if count >= size:
             return f"{count / size:.3g} {unit}"

@@ -20,6 +20,7 @@ from ._file_memory import Needs, Room, default_limit, share_out
 from ._kept_columns import KeptColumns
 from ._kernel_functions import Kernel
 from ._matrix import Matrix, Rows, passes_over
+from ._points import MatrixPoints, point_blocks
 
 # Elements of a chunk at most (8 MiB): it is multiplied while it is in the cache.
 _CHUNK_ELEMENTS = 1 << 20
@@ -66,13 +67,9 @@ class KernelSource:
 
     def chunks(self, height: int) -> Iterator[NDArray[Any]]:
         """All rows in order, `height` of them at a time."""
-        m, _ = self.shape
-        for top in range(0, m, height):
-            yield self.read(top, min(m, top + height))
-
-    def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Some rows next to each other."""
-        return self.values(self.points[start:stop], self.pool)
+        for block in point_blocks(self.points):
+            for top in range(0, int(block.shape[0]), height):
+                yield self.values(block[top : top + height], self.pool)
 
 
 class CenterColumns(KeptColumns):
@@ -182,14 +179,17 @@ class KernelMatrix(Matrix):
 
     def _compute(self, indices: list[int], rows: Rows = slice(None)) -> Float:
         """Some columns, one per row of the result, made some rows at a time."""
-        source = self._source
-        points, centers = source.points[rows], source.pool[np.array(indices, dtype=np.intp)]
-        count = int(points.shape[0])
-        result = np.empty((len(indices), count))
-        height = max(1, _CHUNK_ELEMENTS // max(1, len(indices)))
-        for top in range(0, count, height):
-            some = slice(top, min(count, top + height))
-            result[:, some] = source.values(points[some], centers).T
+        source, m = self._source, self.shape[0]
+        centers = source.pool[np.array(indices, dtype=np.intp)]
+        is_whole = isinstance(rows, slice) and rows == slice(None)
+        points = source.points if is_whole else source.points[rows]
+        result = np.empty((len(indices), m if is_whole else int(points.shape[0])))
+        height, first = max(1, _CHUNK_ELEMENTS // max(1, len(indices))), 0
+        for block in point_blocks(points):
+            for top in range(0, int(block.shape[0]), height):
+                values = source.values(block[top : top + height], centers)
+                result[:, first : first + len(values)] = values.T
+                first += len(values)
         return result
 
     def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
@@ -220,6 +220,13 @@ class KernelMatrix(Matrix):
                 top = rows.stop
                 self.rows_read += len(chunk)
                 bar.advance(len(chunk))
+
+    def first_non_finite(self) -> tuple[int, int, float] | None:
+        """Row, column and value of a NaN or infinity, in the points if these are in a file."""
+        points = self._source.points
+        if isinstance(points, MatrixPoints):
+            return points.first_non_finite()
+        return super().first_non_finite()
 
     def center_column(self, index: int) -> Float:
         """k(c_i, c_b) for all centres of the pool, (n)."""

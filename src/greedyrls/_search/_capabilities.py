@@ -102,7 +102,7 @@ FEATURES: dict[str, Feature] = {
         "needs X in memory",
         "use direction='forward'",
     ),
-    "centers": Feature("kernel centres", (IN_MEMORY,), "needs all points in memory"),
+    "centers": Feature("kernel centres", (HOST | LOCAL,), "computes kernels of all points here"),
     "all_features": Feature(
         '`alpha_rule="all_features"`, `refit_alpha="cv"`',
         (IN_MEMORY,),
