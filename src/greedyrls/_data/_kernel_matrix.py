@@ -292,7 +292,8 @@ class StoredKernelMatrix(KernelMatrix):
         """k(c_i, c_b) for all centres of the pool, (n)."""
         if self.row_of is None:
             return super().center_column(index)
-        return self._whole.values[self.row_of[index]].copy()
+        column: Float = self._whole.values[self.row_of[index]].copy()
+        return column
 
 
 def kernel_matrix(

@@ -48,7 +48,8 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
     centers : array-like of shape (n, d), optional
         Candidates for centres; by default the rows of X with a positive weight.
     max_candidates : int, optional
-        Maximum number of candidates. If X has more rows, this many are drawn at random.
+        Maximum number of candidates. If X has more rows, this many are drawn at random. Candidates
+        are kept in memory, also if X is in a file.
     random_state : int, RandomState or None, default=0
         Seed of that draw, and of the outer folds if `alpha_cv` is a number.
     n_jobs : int, optional
@@ -149,7 +150,7 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (m, d)
+        X : array-like or sparse matrix of shape (m, d), or data in a file (`greedyrls.files`)
             Samples.
         y : array-like of shape (m,) or (m, t)
             Target values.
@@ -177,7 +178,7 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (m, d)
+        X : array-like or sparse matrix of shape (m, d), or data in a file (`greedyrls.files`)
             Samples.
 
         Returns
@@ -309,7 +310,7 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (m, d)
+        X : array-like or sparse matrix of shape (m, d), or data in a file (`greedyrls.files`)
             Samples.
         y : array-like of shape (m,)
             Labels of any kind, at least two different ones.
@@ -337,7 +338,7 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (m, d)
+        X : array-like or sparse matrix of shape (m, d), or data in a file (`greedyrls.files`)
             Samples.
 
         Returns
@@ -352,7 +353,7 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (m, d)
+        X : array-like or sparse matrix of shape (m, d), or data in a file (`greedyrls.files`)
             Samples.
 
         Returns
