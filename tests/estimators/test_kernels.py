@@ -136,11 +136,12 @@ class Recorder:
 @pytest.mark.parametrize("loss", ["squared", "absolute"])
 @pytest.mark.parametrize("cv", ["loo", 3])
 def test_the_kernel_matrix_is_never_there(loss: str, cv: Any, tune: Tune) -> None:
+    """All of it would take more than half of the memory that is allowed."""
     tune(kernel_chunk_elements=1 << 16)
     m, k = 1500, 4
     X, y = data(m)
     kernel = Recorder()
-    model = GreedyKernelRLS(k, kernel=kernel, alpha=0.1, loss=loss, cv=cv)
+    model = GreedyKernelRLS(k, kernel=kernel, alpha=0.1, loss=loss, cv=cv, memory_limit="24MB")
     tracemalloc.start()
     try:
         model.fit(X, y)
@@ -166,6 +167,10 @@ def test_memory_limit() -> None:
     expected = GreedyKernelRLS(5, alpha=0.1).fit(X, y)
     tight = GreedyKernelRLS(5, alpha=0.1, memory_limit="2MB").fit(X, y)
     assert tight.center_indices_.tolist() == expected.center_indices_.tolist()
+    # With more memory it is evaluated once, for all penalties and outer folds.
+    assert tight.n_kernel_evaluations_ > 2 * 400**2
+    stored = GreedyKernelRLS(5, alpha=[0.1, 1.0], alpha_cv=3).fit(X, y)
+    assert stored.n_kernel_evaluations_ < 1.1 * 400**2
     with pytest.raises(ValueError, match="memory_limit is 100 kB, but this search needs at least"):
         GreedyKernelRLS(5, alpha=0.1, memory_limit=100_000).fit(X, y)
 

@@ -7,16 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from agreement import assert_follows
 from greedyrls import SelectionPath, StopReason
 from internals import (
+    DenseMatrix,
     Kernel,
     KernelMatrix,
     Limits,
     LooData,
+    MatrixPoints,
     SelectionState,
+    StoredKernelMatrix,
     Watch,
     make_plan,
     make_problem,
@@ -27,6 +31,9 @@ from sweeps import EXAMPLES
 from tuning import tuned
 
 FEWER = max(1, EXAMPLES // 20)
+# Computed whenever they are asked for, or in memory.
+KINDS = st.sampled_from([KernelMatrix, StoredKernelMatrix])
+IN_FILE = st.booleans()  # whether points are read when they are used
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -36,11 +43,18 @@ def small_chunks() -> Any:
         yield
 
 
-def found(case: KernelCase, search: Any = "auto", n_runners_up: int = 0) -> SelectionPath:
+def found(
+    case: KernelCase,
+    search: Any = "auto",
+    n_runners_up: int = 0,
+    kind: type[KernelMatrix] = KernelMatrix,
+    in_file: bool = False,
+) -> SelectionPath:
     """By the engine."""
-    kernel = Kernel(**case.kernel)
+    row_of = np.arange(len(case.points)) if case.pool is case.points else None
+    points = MatrixPoints(DenseMatrix(case.points)) if in_file else case.points
     problem = make_problem(
-        KernelMatrix(kernel, case.points, case.pool),
+        kind(Kernel(**case.kernel), points, case.pool, row_of=row_of),
         case.Y,
         fit_intercept=case.fit_intercept,
         sample_weight=case.weights,
@@ -69,34 +83,34 @@ def compare(case: KernelCase, path: SelectionPath) -> None:
 
 @pytest.mark.heavy
 @settings(max_examples=FEWER)
-@given(case=kernel_cases())
-def test_leave_one_out(case: KernelCase) -> None:
-    compare(case, found(case, n_runners_up=2))
+@given(case=kernel_cases(), kind=KINDS, in_file=IN_FILE)
+def test_leave_one_out(case: KernelCase, kind: type[KernelMatrix], in_file: bool) -> None:
+    compare(case, found(case, n_runners_up=2, kind=kind, in_file=in_file))
 
 
 @pytest.mark.heavy
 @settings(max_examples=FEWER)
-@given(case=kernel_cases(folds=True))
-def test_folds(case: KernelCase) -> None:
-    compare(case, found(case, n_runners_up=1))
+@given(case=kernel_cases(folds=True), kind=KINDS, in_file=IN_FILE)
+def test_folds(case: KernelCase, kind: type[KernelMatrix], in_file: bool) -> None:
+    compare(case, found(case, n_runners_up=1, kind=kind, in_file=in_file))
 
 
 @pytest.mark.parametrize("loss", ["zero_one", "absolute"])
 @pytest.mark.parametrize("folds", [False, True])
 def test_other_losses(loss: str, folds: bool) -> None:
     @settings(max_examples=max(1, FEWER // 5))
-    @given(case=kernel_cases(folds=folds, loss=loss))
-    def run(case: KernelCase) -> None:
-        compare(case, found(case))
+    @given(case=kernel_cases(folds=folds, loss=loss), kind=KINDS)
+    def run(case: KernelCase, kind: type[KernelMatrix]) -> None:
+        compare(case, found(case, kind=kind))
 
     run()
 
 
 @pytest.mark.heavy
 @settings(max_examples=FEWER)
-@given(case=kernel_cases())
-def test_bounds_lose_no_centre(case: KernelCase) -> None:
-    bounded, exhaustive = found(case, "bounded", 1), found(case, "exhaustive", 1)
+@given(case=kernel_cases(), kind=KINDS)
+def test_bounds_lose_no_centre(case: KernelCase, kind: type[KernelMatrix]) -> None:
+    bounded, exhaustive = (found(case, search, 1, kind) for search in ("bounded", "exhaustive"))
     assert bounded.indices.tolist() == exhaustive.indices.tolist()
     assert bounded.losses == pytest.approx(exhaustive.losses, rel=1e-9)
 

@@ -67,6 +67,8 @@ from greedyrls._criteria._samples import SampleSpace
 from greedyrls._criteria._shared_gram import TrainingColumns, share_columns
 from greedyrls._criteria._state import DRIFT_BOUND, MARGIN, SelectionState
 from greedyrls._data import fused as fused
+from greedyrls._data._centred import CentredMatrix
+from greedyrls._data._centred_sparse import CentredSparse
 from greedyrls._data._column_major import ColumnFileMatrix
 from greedyrls._data._dense import DenseMatrix
 from greedyrls._data._device_matrix import DeviceMatrix
@@ -75,8 +77,9 @@ from greedyrls._data._file_columns import ColumnFile
 from greedyrls._data._file_memory import check_limit
 from greedyrls._data._files import FileMatrix
 from greedyrls._data._kernel_functions import Kernel, make_kernel
-from greedyrls._data._kernel_matrix import KernelMatrix
+from greedyrls._data._kernel_matrix import KernelMatrix, StoredKernelMatrix
 from greedyrls._data._matrix import Matrix
+from greedyrls._data._points import MatrixPoints
 from greedyrls._data._recognise import opened as opened
 from greedyrls._data._sparse import SparseMatrix
 from greedyrls._features._feature_space import FeatureSpace
@@ -89,6 +92,7 @@ from greedyrls._problem._group_layout import inverse_roots
 from greedyrls._problem._grouping import grouping_of
 from greedyrls._problem._labels import code_classes, make_targets
 from greedyrls._problem._losses import UNDECIDED, make_loss
+from greedyrls._problem._pairs import make_pairs
 from greedyrls._problem._problem import Problem, make_problem
 from greedyrls._problem._row_order import RowOrder, Split, numbers_on_device
 from greedyrls._problem._shuffle import Shuffle, make_shuffle

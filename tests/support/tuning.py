@@ -198,6 +198,8 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "sparse_values": constant("_data._sparse._VALUES"),
     # Elements in a chunk of a kernel matrix.
     "kernel_chunk_elements": constant("_data._kernel_matrix._CHUNK_ELEMENTS"),
+    # The share of the memory limit up to which a kernel matrix is stored.
+    "kernel_stored_share": constant("_data._kernel_matrix._STORED_SHARE"),
     # Values of the kernel that a prediction computes at a time.
     "kernel_prediction_elements": constant("estimators._kernel_base._PREDICTED_ELEMENTS"),
     # What is kept -------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ class LooData(SearchData):
             # z of so many candidates takes about an eighth of a block of X in float64.
             most = max(_SCORED_FAR_AWAY, problem.n_features // 8)
             self.samples.score_together(max(remote.counts), _SCORED_FAR_AWAY, most)
-        if problem.X.centers is not None:
+        if problem.X.centers is not None and problem.X.passes_dominate:
             self.samples.columns_per_score = _KERNEL_COLUMNS_PER_SCORE
         with np.errstate(over="ignore", invalid="ignore"):
             self.start = self.samples.start(problem.fit_intercept, is_shared)

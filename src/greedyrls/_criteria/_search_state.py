@@ -51,6 +51,9 @@ class SearchData:
         gram = GramColumns(fetch, waiting, is_retained, X.location.on_device)
         if X.memory is not None:
             gram.widen(lambda: X.share_of_waiting)
+        elif X.centers is not None:
+            # A chosen centre takes its neighbours with it, which were ranked next.
+            gram.narrow()
         return gram
 
 

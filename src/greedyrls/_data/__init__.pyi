@@ -1,4 +1,6 @@
 from . import fused as fused
+from ._centred import CentredMatrix as CentredMatrix
+from ._centred_sparse import CentredSparse as CentredSparse
 from ._chunked import chunked_source as chunked_source
 from ._chunked import opened_hdf5 as opened_hdf5
 from ._chunked import opened_zarr as opened_zarr
@@ -22,6 +24,7 @@ from ._kernel_functions import Kernel as Kernel
 from ._kernel_functions import check_gamma as check_gamma
 from ._kernel_functions import make_kernel as make_kernel
 from ._kernel_matrix import KernelMatrix as KernelMatrix
+from ._kernel_matrix import kernel_matrix as kernel_matrix
 from ._matrix import Matrix as Matrix
 from ._matrix import column_numbers as column_numbers
 from ._matrix import passes_over as passes_over
@@ -32,6 +35,8 @@ from ._parquet import ParquetSource as ParquetSource
 from ._parquet import parquet_files as parquet_files
 from ._plink import PlinkSource as PlinkSource
 from ._plink import opened_bed as opened_bed
+from ._points import MatrixPoints as MatrixPoints
+from ._points import point_blocks as point_blocks
 from ._recognise import device_matrix_of as device_matrix_of
 from ._recognise import kind_of as kind_of
 from ._recognise import loaded as loaded

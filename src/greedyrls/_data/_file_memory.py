@@ -35,6 +35,7 @@ class Needs:
     n_chosen: int = 1
     n_splits: int = 0  # 0: leave-one-out
     n_sets: int = 1  # sets of rows with separate sums
+    other_bytes: int = 0  # of whoever reads X through a view
 
 
 class Room(NamedTuple):
@@ -51,7 +52,7 @@ def share_out(
     """Divide memory among chunks, Gram columns and kept columns; too little is an error."""
     m, n = shape
     t = needs.n_targets
-    fixed = 8 * m * (_VECTORS + _TARGET_VECTORS * t) + overhead
+    fixed = 8 * m * (_VECTORS + _TARGET_VECTORS * t) + overhead + needs.other_bytes
     if needs.n_splits:
         fixed += 16 * needs.n_splits * needs.n_chosen * n
     fixed += 8 * n * needs.n_chosen
@@ -64,8 +65,8 @@ def share_out(
     needed = int(fixed + times * least_chunk + _LEAST_GRAM * gram)
     if needed > limit:
         raise ValueError(
-            f"memory_limit is {_in_words(limit)}, but this search needs at least "
-            f"{_in_words(needed)}: vectors of {m} rows, {needs.n_chosen} rows of {n} features, and "
+            f"memory_limit is {in_words(limit)}, but this search needs at least "
+            f"{in_words(needed)}: vectors of {m} rows, {needs.n_chosen} rows of {n} features, and "
             "a piece of X. Allow more, or ask for fewer features."
         )
     rest = limit - fixed
@@ -110,7 +111,8 @@ def default_limit() -> int:
     return int(_DEFAULT_SHARE * total)
 
 
-def _in_words(count: int) -> str:
+def in_words(count: int) -> str:
+    """Return a number of bytes in words."""
     for size, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if count >= size:
             return f"{count / size:.3g} {unit}"

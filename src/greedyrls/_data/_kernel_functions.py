@@ -187,7 +187,7 @@ def check_gamma(gamma: Any, X: Any) -> float:
             raise ValueError(
                 f"gamma must be a number greater than 0, 'scale', 'auto' or a list, got {gamma!r}."
             )
-        variance = float(X.var() if isinstance(X, np.ndarray) else _sparse_variance(X))
+        variance = float(_sparse_variance(X) if sparse.issparse(X) else X.var())
         scaled = n_columns * variance
         # All points are equal, or so close to each other that the quotient overflows.
         return 1.0 / scaled if scaled > 1e-300 else 1.0

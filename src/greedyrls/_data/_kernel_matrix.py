@@ -1,14 +1,14 @@
-"""X whose columns are k(·, c_i) for a pool of centres, computed whenever they are asked for.
+"""X whose columns are k(·, c_i) for a pool of centres: stored if it fits, else computed on demand.
 
-As in a file, rows come in chunks, in as few passes as possible: each is an evaluation of the kernel
-for all pairs. Unlike in a file, a single column costs no pass.
+If it is computed, rows come in chunks as those of a file, in as few passes as possible: each is an
+evaluation of the kernel for all pairs. Unlike in a file, a single column costs no pass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,12 @@ from ._file_memory import Needs, Room, default_limit, share_out
 from ._kept_columns import KeptColumns
 from ._kernel_functions import Kernel
 from ._matrix import Matrix, Rows, passes_over
+from ._points import MatrixPoints, point_blocks
 
 # Elements of a chunk at most (8 MiB): it is multiplied while it is in the cache.
 _CHUNK_ELEMENTS = 1 << 20
+# The share of the memory limit that the values may take if they are stored.
+_STORED_SHARE = 0.5
 # Columns scored lately that are kept, and elements of them.
 _RECENT_COLUMNS = 128
 _RECENT_ELEMENTS = 1 << 22
@@ -64,13 +67,9 @@ class KernelSource:
 
     def chunks(self, height: int) -> Iterator[NDArray[Any]]:
         """All rows in order, `height` of them at a time."""
-        m, _ = self.shape
-        for top in range(0, m, height):
-            yield self.read(top, min(m, top + height))
-
-    def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Some rows next to each other."""
-        return self.values(self.points[start:stop], self.pool)
+        for block in point_blocks(self.points):
+            for top in range(0, int(block.shape[0]), height):
+                yield self.values(block[top : top + height], self.pool)
 
 
 class CenterColumns(KeptColumns):
@@ -89,7 +88,7 @@ class CenterColumns(KeptColumns):
 
 
 class KernelMatrix(Matrix):
-    """X (m × n) = k(points, pool) for one search, within some bytes of memory.
+    """X (m × n) = k(points, pool) for one search, computed within some bytes of memory.
 
     `row_of` (n) are the rows that the centres of the pool are, if they are rows.
     """
@@ -116,7 +115,8 @@ class KernelMatrix(Matrix):
         self.row_of = row_of
         self.center_diagonal = kernel.diagonal(pool)  # (n) k(c_i, c_i)
         # Columns of chosen centres, and those scored lately; `reserve` sets the limits.
-        self.kept: CenterColumns = CenterColumns()
+        self._columns = CenterColumns()
+        self.kept: KeptColumns = self._columns
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -134,7 +134,7 @@ class KernelMatrix(Matrix):
         return self
 
     @property
-    def memory(self) -> Room:
+    def memory(self) -> Room | None:
         """How the memory that it may use is shared out."""
         if self._room is None:
             self.reserve(Needs())
@@ -165,28 +165,31 @@ class KernelMatrix(Matrix):
         if chunk_rows is not None:
             height = min(chunk_rows, height)
         self._room, self._verbose = room._replace(chunk_rows=height), verbose
-        self.kept.pinned.limit = max(1, needs.n_chosen)
+        self._columns.pinned.limit = max(1, needs.n_chosen)
         allowed = min(_RECENT_ELEMENTS // m, room.column_bytes // (8 * m), _RECENT_COLUMNS)
-        self.kept.recent.limit = max(1, allowed)
+        self._columns.recent.limit = max(1, allowed)
 
     def fetch(self, indices: Iterable[int]) -> None:
         """Have some columns that will be asked for, if they are few enough to be kept."""
         if self._room is None:
             self.reserve(Needs())
-        lacking = self.kept.recent.missing(self.kept.pinned.missing(indices))
-        if lacking and len(lacking) <= self.kept.recent.limit:
-            self.kept.recent.add(lacking, self._compute(lacking))
+        lacking = self._columns.recent.missing(self._columns.pinned.missing(indices))
+        if lacking and len(lacking) <= self._columns.recent.limit:
+            self._columns.recent.add(lacking, self._compute(lacking))
 
     def _compute(self, indices: list[int], rows: Rows = slice(None)) -> Float:
         """Some columns, one per row of the result, made some rows at a time."""
-        source = self._source
-        points, centers = source.points[rows], source.pool[np.array(indices, dtype=np.intp)]
-        count = int(points.shape[0])
-        result = np.empty((len(indices), count))
-        height = max(1, _CHUNK_ELEMENTS // max(1, len(indices)))
-        for top in range(0, count, height):
-            some = slice(top, min(count, top + height))
-            result[:, some] = source.values(points[some], centers).T
+        source, m = self._source, self.shape[0]
+        centers = source.pool[np.array(indices, dtype=np.intp)]
+        is_whole = isinstance(rows, slice) and rows == slice(None)
+        points = source.points if is_whole else source.points[rows]
+        result = np.empty((len(indices), m if is_whole else int(points.shape[0])))
+        height, first = max(1, _CHUNK_ELEMENTS // max(1, len(indices))), 0
+        for block in point_blocks(points):
+            for top in range(0, int(block.shape[0]), height):
+                values = source.values(block[top : top + height], centers)
+                result[:, first : first + len(values)] = values.T
+                first += len(values)
         return result
 
     def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
@@ -194,27 +197,36 @@ class KernelMatrix(Matrix):
         wanted = indices.tolist()
         if isinstance(rows, slice) and rows == slice(None):
             self.fetch(wanted)
-        if not any(index in self.kept.pinned or index in self.kept.recent for index in wanted):
+        pinned, latest = self._columns.pinned, self._columns.recent
+        if not any(index in pinned or index in latest for index in wanted):
             return self._compute(wanted, rows)
         compute = partial(self._compute, rows=rows)
 
         def recent(missing: list[int]) -> Float:
-            return np.array(self.kept.recent.gather(missing, compute, rows))
+            return np.array(latest.gather(missing, compute, rows))
 
-        return np.array(self.kept.pinned.gather(wanted, recent, rows))
+        return np.array(pinned.gather(wanted, recent, rows))
 
     def chunks(self) -> Iterator[tuple[slice, DenseMatrix]]:
         """All rows in order: one pass."""
-        m, _ = self.shape
+        m, room = self.shape[0], self.memory
+        assert room is not None
         label = f"kernel, pass {passes_over(self) + 1}"
         top = 0
         with closing(progress_bar(self._verbose, m, what="reading", label=label)) as bar:
-            for chunk in self._source.chunks(self.memory.chunk_rows):
+            for chunk in self._source.chunks(room.chunk_rows):
                 rows = slice(top, top + len(chunk))
                 yield rows, DenseMatrix(chunk)
                 top = rows.stop
                 self.rows_read += len(chunk)
                 bar.advance(len(chunk))
+
+    def first_non_finite(self) -> tuple[int, int, float] | None:
+        """Row, column and value of a NaN or infinity, in the points if these are in a file."""
+        points = self._source.points
+        if isinstance(points, MatrixPoints):
+            return points.first_non_finite()
+        return super().first_non_finite()
 
     def center_column(self, index: int) -> Float:
         """k(c_i, c_b) for all centres of the pool, (n)."""
@@ -226,3 +238,72 @@ class KernelMatrix(Matrix):
                 for top in range(0, n, _CHUNK_ELEMENTS)
             ]
         )
+
+
+class StoredKernelMatrix(KernelMatrix):
+    """X = k(points, pool) in memory, column by column; evaluated once, when it is first used."""
+
+    passes_dominate = keeps_columns = False
+    share_of_waiting = 0.0
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        points: Any,
+        pool: Any,
+        memory_limit: int | None = None,
+        row_of: NDArray[np.intp] | None = None,
+    ) -> None:
+        super().__init__(kernel, points, pool, memory_limit, row_of)
+        self.kept = KeptColumns()
+
+    @cached_property
+    def _whole(self) -> DenseMatrix:
+        (m, n), top = self.shape, 0
+        values: Float = np.empty((m, n), order="F")
+        for chunk in self._source.chunks(max(1, _CHUNK_ELEMENTS // n)):
+            values[top : top + len(chunk)] = chunk
+            top += len(chunk)
+        return DenseMatrix(values)
+
+    @property
+    def memory(self) -> None:
+        """Return None: the values have their memory."""
+        return
+
+    def reserve(
+        self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
+    ) -> None:
+        """Raise an error if the memory for the values and a search is too little."""
+        share_out(self.shape, self.dtype, self.nbytes, self._limit, needs)
+
+    def fetch(self, indices: Iterable[int]) -> None:
+        """No-op: all columns are in memory."""
+
+    def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
+        """Return columns, one per row of the result, for all rows or some."""
+        return self._whole.columns(indices, rows)
+
+    def chunks(self) -> Iterator[tuple[slice, DenseMatrix]]:
+        """Yield all rows at once."""
+        yield slice(0, self.shape[0]), self._whole
+
+    def center_column(self, index: int) -> Float:
+        """k(c_i, c_b) for all centres of the pool, (n)."""
+        if self.row_of is None:
+            return super().center_column(index)
+        column: Float = self._whole.values[self.row_of[index]].copy()
+        return column
+
+
+def kernel_matrix(
+    kernel: Kernel,
+    points: Any,
+    pool: Any,
+    memory_limit: int | None = None,
+    row_of: NDArray[np.intp] | None = None,
+) -> KernelMatrix:
+    """Return X = k(points, pool), stored if it takes at most half of the memory."""
+    limit = default_limit() if memory_limit is None else memory_limit
+    fits = 8 * points.shape[0] * pool.shape[0] <= _STORED_SHARE * limit
+    return (StoredKernelMatrix if fits else KernelMatrix)(kernel, points, pool, limit, row_of)

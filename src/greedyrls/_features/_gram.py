@@ -45,6 +45,7 @@ class GramColumns:
         self._width = _DEVICE_WIDTH if on_device else _FIRST_WIDTH
         self._least = _DEVICE_WIDTH // 2 if on_device else _SMALLEST_WIDTH
         self._share_of_waiting: Callable[[], float] | None = None
+        self._margin = 3  # columns fetched for each one that was of use
         self._used = 0
         self._ranks: dict[int, int] = {}  # in the ranking that was asked last
         self._retained = retained
@@ -57,6 +58,10 @@ class GramColumns:
         More vectors fill that time, and spare passes.
         """
         self._share_of_waiting = waiting
+
+    def narrow(self) -> None:
+        """Fetch no more columns than are of use: rankings change, and X is in memory."""
+        self._width = self._least = self._margin = 1
 
     def expect(self, width: int) -> None:
         """Have batches of at least this width: a search that comes and goes needs many columns."""
@@ -111,7 +116,7 @@ class GramColumns:
         )
 
     def _adapt(self) -> None:
-        """Three times as wide as the last batch was of use: a wrong guess costs arithmetic only."""
+        """Some times as wide as the last batch was of use: a wrong guess costs arithmetic only."""
         least = self._least
         if self._share_of_waiting is not None:
             least = _FIRST_WIDTH + int((_LARGEST_WIDTH - _FIRST_WIDTH) * self._share_of_waiting())
@@ -119,5 +124,5 @@ class GramColumns:
             least = max(_SMALLEST_WIDTH, min(least, self.waiting.limit // 2))
             self._width = max(self._width, least)
         if self._used:
-            self._width = min(_LARGEST_WIDTH, max(least, 3 * self._used))
+            self._width = min(_LARGEST_WIDTH, max(least, self._margin * self._used))
         self._used = 0

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._base import Float
+from .._data import CentredMatrix, CentredSparse, Matrix
 from ._folds import Folds
 from ._row_order import Split
 
@@ -26,25 +27,29 @@ _COLUMNS = 32
 
 
 class Pairs(NamedTuple):
-    """Samples that are in at least one pair, query by query."""
+    """Samples that are in at least one pair, query by query.
+
+    If X is not in memory these are all samples, in the order of X: those that are in no pair have
+    the weight 0, and belong to the first query.
+    """
 
     rows: NDArray[np.intp]  # (m) row numbers in the user's data
-    query_of: NDArray[np.intp]  # (m) from 0, ascending
-    X: Float  # (m × n) minus the means of each query, scaled
+    query_of: NDArray[np.intp]  # (m) from 0
+    X: Float | Matrix  # (m × n) minus the means of each query, scaled
     y: Float  # (m) likewise
     weights: Float  # (m)
 
     @property
     def n_queries(self) -> int:
         """The number of queries that have pairs."""
-        return int(self.query_of[-1]) + 1
+        return int(self.query_of.max()) + 1
 
     @property
     def folds(self) -> Folds:
         """Folds that leave out one query at a time."""
         m = len(self.rows)
-        starts = np.flatnonzero(np.diff(self.query_of, prepend=-1))
-        tests = np.split(np.arange(m), starts[1:])
+        ends = np.cumsum(np.bincount(self.query_of))
+        tests = np.split(np.argsort(self.query_of, kind="stable"), ends[:-1])
         splits = tuple(Split(test, None, m) for test in tests)
         return Folds(splits, m, f"leave-query-out ({len(splits)} queries)", name="groups")
 
@@ -63,37 +68,60 @@ def rows_in_pairs(
     return rows, np.unique(query_of[rows], return_inverse=True)[1].astype(np.intp)
 
 
-def make_pairs(
-    X: NDArray[Any], y: Float, query_of: NDArray[np.intp], weights: Float | None
-) -> Pairs:
-    """Return the pairs of all queries, of which at least two must have pairs."""
+def make_pairs(X: Any, y: Float, query_of: NDArray[np.intp], weights: Float | None) -> Pairs:
+    """Return the pairs of all queries, of which at least two must have pairs.
+
+    X is an array, of which a centred copy is made, a SciPy matrix, or a `Matrix` in a file.
+    """
     rows, query_of = rows_in_pairs(query_of, weights)
     v = np.ones(len(rows)) if weights is None else weights[rows]
     # (Q × m) multiplying by it sums over the samples of each query.
     of_query = sparse.csr_array((v, (query_of, np.arange(len(rows)))))
     total, squares = np.bincount(query_of, v), np.bincount(query_of, v * v)
     pairs = 0.5 * (total * total - squares)
-    scale = total / np.sqrt(pairs)
-    centred, target = X[rows].astype(np.float64), y[rows].astype(np.float64)
+    scale = (total / np.sqrt(pairs))[query_of]
 
     def move(values: Float) -> None:
         # Twice: far from the origin, the rounding error of a mean is large.
         for _ in range(2):
             values -= ((of_query @ values) / total[:, None])[query_of]
-        values *= scale[query_of, None]
+        values *= scale[:, None]
 
+    target = y[rows].astype(np.float64)
+    move(target[:, None])
+    row_weights = v * (pairs / total)[query_of]
+    if isinstance(X, Matrix):
+        count = X.shape[0]
+        target, row_weights, v, scale = (
+            _at(rows, values, count) for values in (target, row_weights, v, scale)
+        )
+        query_of = _at(rows, query_of, count)
+        matrix = CentredMatrix(X, query_of, v, scale)
+        return Pairs(np.arange(count), query_of, matrix, target, row_weights)
+    if sparse.issparse(X):
+        centred_sparse = CentredSparse.of(X.tocsr()[rows], query_of, v, scale)
+        return Pairs(rows, query_of, centred_sparse, target, row_weights)
+    centred = X[rows].astype(np.float64)
     for first in range(0, centred.shape[1], _COLUMNS):
         move(centred[:, first : first + _COLUMNS])
-    move(target[:, None])
-    return Pairs(rows, query_of, centred, target, v * (pairs / total)[query_of])
+    return Pairs(rows, query_of, centred, target, row_weights)
+
+
+def _at(rows: NDArray[np.intp], values: NDArray[Any], count: int) -> NDArray[Any]:
+    """Return values at their rows, and 0 elsewhere, (count)."""
+    result = np.zeros(count, dtype=values.dtype)
+    result[rows] = values
+    return result
 
 
 def check_queries_together(pairs: Pairs, outer: Folds) -> None:
     """Raise an error if an outer fold splits a query."""
-    sizes = np.bincount(pairs.query_of)
+    counted = pairs.weights > 0.0
+    sizes = np.bincount(pairs.query_of[counted])
     for number, split in enumerate(outer.splits):
         for kind, rows in (("tests", split.test), ("trains on", split.train)):
-            counts = np.bincount(pairs.query_of[rows], minlength=len(sizes))
+            queries = pairs.query_of[rows[counted[rows]]]
+            counts = np.bincount(queries, minlength=len(sizes))
             torn = (counts > 0) & (counts < sizes)
             if torn.any():
                 row = int(pairs.rows[pairs.query_of == np.argmax(torn)][0])

@@ -108,15 +108,16 @@ FEATURES: dict[str, Feature] = {
     ),
     "centers": Feature(
         "kernel centres",
-        (IN_MEMORY,),
-        "needs all points in memory",
-        notes={"streamed": _NO_DEVICE},
+        (HOST | LOCAL,),
+        "computes kernels of all points here",
+        notes={"streamed": _NO_DEVICE, "device": "by NumPy"},
     ),
     "all_features": Feature(
         '`alpha_rule="all_features"`, `refit_alpha="cv"`',
         (IN_MEMORY,),
         "needs all columns in memory at once",
         "use alpha_rule='nested' or 'joint', or pass a number for alpha",
+        {"file": '`refit_alpha="cv"` only'},
     ),
     "checkpoint": Feature("checkpoints", (HOST,)),
     "class_weight": Feature(
@@ -136,10 +137,10 @@ FEATURES: dict[str, Feature] = {
     ),
     "ranker": Feature(
         "the ranker",
-        (LOCAL | RESIDENT,),
-        "forms pairs of rows",
+        (HOST | LOCAL, LOCAL | RESIDENT),
+        "centres the rows of each query",
         "use greedy_path(X, y, cv=groups), which needs no pairs",
-        {"sparse": "makes X dense", "streamed": _NO_DEVICE, "device": "by NumPy"},
+        {"streamed": _NO_DEVICE, "device": "by NumPy"},
     ),
 }
 

@@ -44,7 +44,7 @@ from .._problem import (
 )
 from .._steppers import gains_by_compiled_folds
 from ..path import FORWARD, Direction
-from ._capabilities import check_supported
+from ._capabilities import HOST, LOCAL, check_supported, traits_of
 
 # Rows of a fold up to which leaving it out by one factor is the faster way; with up to the second
 # number it is worth its time where a model for each fold would take much memory (folds × features).
@@ -372,7 +372,10 @@ def check_refit_folds(problem: Problem, plan: Plan) -> None:
     elif plan.loss.name != "squared":
         reason = f"loss={plan.loss.name!r}"
     else:
-        check_supported(problem.X, "all_features", what, instead)
+        # Of a file only the chosen columns are needed, which are kept.
+        is_read = traits_of(problem.X) >= HOST | LOCAL and problem.X.centers is None
+        if not is_read:
+            check_supported(problem.X, "all_features", what, instead)
         assert isinstance(plan.folds, Folds)
         if not suits_many_folds(problem, plan.folds):
             reason = (

@@ -31,7 +31,6 @@ from .._problem import (
     FeatureGroups,
     FeatureList,
     constant_scores,
-    feature_names_of,
     named_columns,
     numeric,
     with_names,
@@ -39,6 +38,7 @@ from .._problem import (
 from .._select import Caller, Options, select_path
 from ..path import AlphaRule, DirectionName, SelectionPath, SizeRule, linear_values
 from ._classifier import NoProbabilities
+from ._shapes import TakesShape
 
 # Parameters of the linear estimators that have another name in `greedy_path`.
 CALLER = Caller(
@@ -50,7 +50,7 @@ CALLER = Caller(
 SPARSE = ("csc", "csr")
 
 
-class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
+class GreedyRLSBase(OwnInit, NoProbabilities, TakesShape, SelectorMixin, BaseEstimator):
     """Common base of regressor and classifier: parameters, selection, model of a size."""
 
     path_: SelectionPath
@@ -173,31 +173,6 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         if wants_probabilities:
             self._calibrate(selected, self.verbose)
         return selected.path
-
-    def _take_shape(self, X: Any) -> None:
-        """Record the shape and names of X, as `validate_data` does, without reading it.
-
-        Used for X in a file, on a cluster or on a device.
-        """
-        if len(X.shape) != 2:
-            raise ValueError(f"X must have 2 dimensions, got an array of shape {tuple(X.shape)}.")
-        self.n_features_in_ = int(X.shape[1])
-        names = feature_names_of(X)
-        if names is not None:
-            self.feature_names_in_: NDArray[Any] = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def _check_columns(self, X: Any) -> None:
-        """Raise an error unless X has the columns that the model was fitted to."""
-        if X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
-        names, names_in_X = getattr(self, "feature_names_in_", None), feature_names_of(X)
-        if names is not None and names_in_X is not None and tuple(names) != names_in_X:
-            raise ValueError("The feature names should match those that were passed during fit.")
 
     def _use(self, k: int) -> None:
         """Use the model on the first k features of the path."""

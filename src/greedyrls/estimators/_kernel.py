@@ -49,7 +49,8 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
     centers : array-like of shape (n, d), optional
         Candidates for centres; by default the rows of X with a positive weight.
     max_candidates : int, optional
-        Maximum number of candidates. If X has more rows, this many are drawn at random.
+        Maximum number of candidates. If X has more rows, this many are drawn at random. Candidates
+        are kept in memory, also if X is in a file.
     random_state : int, RandomState or None, default=0
         Seed of that draw, and of the outer folds if `alpha_cv` is a number.
     n_jobs : int, optional
@@ -60,8 +61,8 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
         Cross-validation of the search: exact leave-one-out, or folds. Rows that are left out remain
         candidates for centres.
     loss : str or callable, default="squared"
-        Loss of the held-out predictions. Losses other than "squared" evaluate the kernel of all
-        pairs at every step. See `greedy_path`.
+        Loss of the held-out predictions. Losses other than "squared" look at all pairs at every
+        step. See `greedy_path`.
     alpha_rule : {"nested", "joint"}, default="nested"
         How one of several penalties is chosen: by outer folds in which the search is repeated
         without the held-out rows (honest), or by the criterion's own loss (optimistic).
@@ -84,7 +85,8 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
         Number of next best candidates to record at each step of ``path_``.
     memory_limit : int or str, optional
         Memory that a search may use in addition to X, in bytes or as text such as "2GB"; a quarter
-        of the machine's memory if None.
+        of the machine's memory if None. If the kernel matrix takes at most half of it, all values
+        are stored, and each is computed once.
     verbose : int, default=0
         1 shows a progress bar on long runs (needs tqdm).
 
@@ -117,10 +119,11 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
 
     Notes
     -----
-    Memory: O(k (m + n)) for m rows and n candidates, and a piece of the kernel matrix at a time;
-    never the whole. Time: passes over the matrix, each an evaluation of the kernel for all pairs:
-    some 3 to 9 for every 10 centres, and scoring candidates. With the defaults 36 searches, one for
-    each of 7 penalties and 5 outer folds and one on all samples; with a number for `alpha` one.
+    Memory: the kernel matrix of m rows and n candidates if it takes at most half of `memory_limit`;
+    otherwise a piece of it at a time, and O(k (m + n)). Time: about a product of the matrix with a
+    vector for each centre, and scoring candidates. If the matrix is not stored, it is evaluated 3
+    to 9 times for every 10 centres. With the defaults there are 36 searches, one for each of 7
+    penalties and 5 outer folds and one on all samples; with a number for `alpha` one.
 
     A candidate whose kernel column the chosen ones span up to rounding (less than 1e-8 of it, with
     its penalty, is left) is passed over: of equal points only the first can be chosen. A search
@@ -148,7 +151,7 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (m, d)
+        X : array-like or sparse matrix of shape (m, d), or data in a file (`greedyrls.files`)
             Samples.
         y : array-like of shape (m,) or (m, t)
             Target values.
@@ -177,7 +180,7 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (m, d)
+        X : array-like or sparse matrix of shape (m, d), or data in a file (`greedyrls.files`)
             Samples.
 
         Returns
@@ -211,8 +214,8 @@ class GreedyKernelRLSClassifier(ProbabilityMixin, GreedyKernelBase):
         Cross-validation of the search; a number is stratified K-fold.
     loss : str or callable, default="squared"
         Loss of the held-out predictions: "squared", "absolute", "zero_one", "balanced_zero_one",
-        "auc" (two classes) or a function. Losses other than "squared" evaluate the kernel of all
-        pairs at every step.
+        "auc" (two classes) or a function. Losses other than "squared" look at all pairs at every
+        step.
     random_state, alpha_rule, alpha_cv, refit_alpha, size_rule, max_centers, patience, tol, \
 n_runners_up, memory_limit, n_jobs, verbose
         As in `GreedyKernelRLS`.
@@ -309,7 +312,7 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (m, d)
+        X : array-like or sparse matrix of shape (m, d), or data in a file (`greedyrls.files`)
             Samples.
         y : array-like of shape (m,)
             Labels of any kind, at least two different ones.
@@ -338,7 +341,7 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (m, d)
+        X : array-like or sparse matrix of shape (m, d), or data in a file (`greedyrls.files`)
             Samples.
 
         Returns
@@ -353,7 +356,7 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (m, d)
+        X : array-like or sparse matrix of shape (m, d), or data in a file (`greedyrls.files`)
             Samples.
 
         Returns

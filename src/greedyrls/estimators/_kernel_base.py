@@ -14,17 +14,36 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
-from .._base import Float, GreedyRLSWarning, OwnInit, counted, in_threads, is_whole
+from .._base import (
+    Float,
+    GreedyRLSWarning,
+    OwnInit,
+    counted,
+    in_threads,
+    is_whole,
+    numpy_of,
+)
 from .._data import (
     USE_ANOTHER,
     Kernel,
     KernelMatrix,
+    MatrixPoints,
     check_gamma,
     check_limit,
+    kernel_matrix,
     loaded,
     make_kernel,
+    matrix_of,
+    opened,
+    origin_of,
+    point_blocks,
 )
 from .._problem import (
     ClassWeights,
@@ -41,6 +60,7 @@ from .._select import Caller, Options, Selected, select_path
 from ..path import AlphaRule, SelectionPath, SizeRule
 from ._base import nothing_predicts
 from ._classifier import NoProbabilities
+from ._shapes import TakesShape
 
 _CALLER = Caller({"n_features": "n_centers", "max_features": "max_centers"}, takes_shares=True)
 # Values of the kernel computed at a time while predicting (8 MiB).
@@ -57,7 +77,7 @@ class Candidates:
     rows: NDArray[np.intp] | None  # which rows of X they are, if they are
 
 
-class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
+class GreedyKernelBase(OwnInit, NoProbabilities, TakesShape, BaseEstimator):
     """What the regressor and the classifier share."""
 
     path_: SelectionPath
@@ -144,7 +164,8 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
             )
             for gamma in widths
         ]
-        n_threads = min(check_jobs(self.n_jobs), len(widths))
+        # Threads would read a file at the same time.
+        n_threads = 1 if isinstance(X, MatrixPoints) else min(check_jobs(self.n_jobs), len(widths))
         best: tuple[float, Selected, Kernel] | None = None
         losses = []
         self.n_kernel_evaluations_ = 0
@@ -190,11 +211,11 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
         """The selection with a kernel of one width."""
         kernel = make_kernel(self.kernel, gamma, self.degree, self.coef0)
         origin = _origin(kernel, X, candidates.points)
-        matrix = KernelMatrix(
+        matrix = kernel_matrix(
             kernel,
             _moved(X, origin),
             _moved(candidates.points, origin),
-            check_limit(self.memory_limit),
+            X.memory_limit if isinstance(X, MatrixPoints) else check_limit(self.memory_limit),
             candidates.rows,
         )
         found = self._search(matrix, Y, sample_weight, groups, labels, options, class_weights)
@@ -276,6 +297,8 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
         if most is not None and most < len(rows):
             random = check_random_state(self.random_state)
             rows = np.sort(random.choice(rows, most, replace=False))
+        if isinstance(X, MatrixPoints):
+            X.check_memory(len(rows))
         return Candidates(X[rows], rows)
 
     def _check_pool_columns(self) -> None:
@@ -334,7 +357,9 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
     def _check_points(self, X: Any, **options: Any) -> Any:
         refuse_dates(options.get("y"))
         check_input(X, "centers", type(self).__name__)
-        X = loaded(X)
+        X = opened(loaded(X))
+        if origin_of(X).is_file:
+            return self._points_in_file(X, **options)
         with named_columns(X):
             return validate_data(
                 self,
@@ -345,6 +370,25 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
                 **options,
             )
 
+    def _points_in_file(
+        self,
+        X: Any,
+        y: Any = None,
+        reset: bool = True,
+        multi_output: bool = False,
+        y_numeric: bool = False,
+    ) -> Any:
+        """Points that are read when they are used, with y if it is given."""
+        limit = check_limit(self.memory_limit) or X.memory_limit
+        points = MatrixPoints(matrix_of(X, limit, check_array), limit)
+        if not reset:
+            self._check_columns(X)
+            return points
+        self._take_shape(X)
+        y = numpy_of(y) if multi_output else column_or_1d(numpy_of(y), warn=True)
+        check_consistent_length(np.broadcast_to(0, X.shape[0]), y)
+        return points, y
+
     def _predictions(self, X: Any) -> Float:
         """Values of the model, (m × t), some rows at a time."""
         check_is_fitted(self)
@@ -354,10 +398,15 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
         values = np.empty((points.shape[0], coef.shape[1]))
         if not len(coef):
             return np.tile(np.atleast_1d(self.intercept_), (len(values), 1))
-        height = max(1, _PREDICTED_ELEMENTS // len(coef))
-        for top in range(0, len(values), height):
-            some = slice(top, min(len(values), top + height))
-            values[some] = self._kernel(_moved(points[some], self._origin), centers) @ coef
+        height, first = max(1, _PREDICTED_ELEMENTS // len(coef)), 0
+        for block in point_blocks(points):
+            for top in range(0, block.shape[0], height):
+                some = _moved(block[top : top + height], self._origin)
+                values[first : first + some.shape[0]] = self._kernel(some, centers) @ coef
+                first += some.shape[0]
+        if isinstance(points, MatrixPoints) and not np.isfinite(values).all():
+            row = int(np.argmin(np.isfinite(values).all(axis=1)))
+            raise ValueError(f"Input X contains NaN or infinity: row {row}.")
         values += self.intercept_
         return values
 

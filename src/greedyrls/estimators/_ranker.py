@@ -7,12 +7,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from .._base import Float, exported, numpy_of
 from .._criteria import FoldCurve, ManyFoldData
-from .._data import loaded, rows_here
+from .._data import loaded, matrix_of, opened, origin_of, rows_here
 from .._problem import (
     ClassWeights,
     FeatureList,
@@ -146,8 +145,9 @@ class GreedyRLSRanker(GreedyRLSBase):
     Cost: O(m·n) for a step where steps are compiled, else O(m·n·(k + s)) with queries of s samples
     (of large ones 2·k count). Memory: a copy of X in float64, minus its means in each query, plus
     m·s numbers, and m·n for each penalty where steps are compiled (up to 64 MB each; beyond that
-    they are not). The cost does not depend on the number of queries. A sparse X is converted to a
-    dense array, because its differences are dense. With the defaults there are 36 selections, one
+    they are not). The cost does not depend on the number of queries. A sparse X stays sparse: its
+    means are stored beside it. Of an X in a file the means of the queries are kept in memory, and
+    each query has a model of its own (16·k·n bytes). With the defaults there are 36 selections, one
     for each of 7 penalties and 5 outer folds and one on all queries; with a number for `alpha` a
     single one.
 
@@ -216,9 +216,8 @@ class GreedyRLSRanker(GreedyRLSBase):
 
         Parameters
         ----------
-        X : array-like of shape (m, n)
-            Data in memory. Features that are constant within each query carry no information about
-            the order.
+        X : array-like or sparse matrix of shape (m, n), or data in a file (`greedyrls.files`)
+            Features that are constant within each query carry no information about the order.
         y : array-like of shape (m,)
             Relevance of each sample to its query, the larger the better.
         groups : array-like of shape (m,), optional
@@ -234,13 +233,16 @@ class GreedyRLSRanker(GreedyRLSBase):
         check_input(X, "ranker", "GreedyRLSRanker")
         refuse_dates(y)
         X, y, sample_weight, groups = rows_here(X, y, sample_weight, groups)
-        X = loaded(X)
-        with named_columns(X):
-            X, y = validate_data(
-                self, with_names(X), numpy_of(y), accept_sparse=SPARSE, y_numeric=True
-            )
-            X = numeric(X)
-        self._select(X.toarray() if sparse.issparse(X) else X, y, sample_weight, groups)
+        X, y = opened(loaded(X)), numpy_of(y)
+        if origin_of(X).is_file:
+            self._take_shape(X)
+            X, y = matrix_of(X, None, numeric), column_or_1d(y, warn=True)
+            check_consistent_length(np.broadcast_to(0, X.shape[0]), y)
+        else:
+            with named_columns(X):
+                X, y = validate_data(self, with_names(X), y, accept_sparse=SPARSE, y_numeric=True)
+                X = numeric(X)
+        self._select(X, y, sample_weight, groups)
         return self
 
     def _search(
@@ -347,15 +349,16 @@ class GreedyRLSRanker(GreedyRLSBase):
         if not isinstance(data, ManyFoldData):
             data = ManyFoldData(problem, _each_alone(problem) if pairs is None else pairs.folds)
         (rows,) = problem.has_weight.nonzero()
+        query_of, samples = np.zeros(len(rows), dtype=np.intp), rows
+        if pairs is not None:
+            rows = rows[np.argsort(pairs.query_of[rows], kind="stable")]
+            query_of, samples = pairs.query_of[rows], pairs.rows[rows]
+        relevance = y[samples].astype(np.float64)
         penalties = np.array(path.refit_alphas or [path.settings.alpha] * len(path))
         errors = FoldCurve(data, chosen_of(path)).own_errors(penalties)[:, 0, rows]
         # Within a query all scores may be moved and stretched alike: what counts is their order.
         assert problem.weights is not None
         scores = problem.Y[rows, 0] - errors / np.sqrt(problem.weights[rows])
-        if pairs is None:
-            relevance, query_of = y[rows].astype(np.float64), np.zeros(len(rows), dtype=np.intp)
-        else:
-            relevance, query_of = y[pairs.rows].astype(np.float64), pairs.query_of
         same = np.zeros(len(relevance))  # the scores of a model without features
         self._unordered = (
             ndcg_of(relevance, same, query_of),

@@ -1,0 +1,140 @@
+"""X minus the means of its queries, scaled: X̃ = D (X − E M), which is never stored.
+
+Row j belongs to query q(j): (E M)_j is row q(j) of the weighted means M (Q × n), and D multiplies
+row j by the scale of its query. Rows that count in no query have the scale 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._base import LEAST_TILE_ROWS, Float
+from ._dense import DenseMatrix
+from ._file_memory import Needs, Room
+from ._matrix import SET_ELEMENTS, Answer, Matrix, Rows
+
+Queries = NDArray[np.intp]
+
+
+class CentredMatrix(Matrix):
+    """X̃ of a matrix whose vectors are in host memory; tiles of it are centred when they are read.
+
+    `query_of` (m) are the queries, `weights` (m) those of the means, and `scale` (m) is D.
+    """
+
+    def __init__(self, X: Matrix, query_of: Queries, weights: Float, scale: Float) -> None:
+        self._X, self._query_of, self._scale = X, query_of, scale
+        self.noun, self.is_in_memory = X.noun, X.is_in_memory
+        self.passes_dominate, self.keeps_columns = X.passes_dominate, X.keeps_columns
+        self.has_own_threads, self.kept = X.has_own_threads, X.kept
+        count = int(query_of.max()) + 1
+        X.reserve(Needs(other_bytes=16 * count * X.shape[1]))
+        self._means = _query_means(X, query_of, weights, count)
+        self._note()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of samples m and of features n."""
+        return self._X.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of differences from means."""
+        return np.dtype(np.float64)
+
+    @property
+    def memory(self) -> Room | None:
+        """The division of the memory that X may use; None if it is not limited."""
+        return self._X.memory
+
+    def reserve(
+        self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
+    ) -> None:
+        """Divide the memory that X may use for a search; the means and a tile take part of it."""
+        m, n = self.shape
+        other = self._means.nbytes + 8 * min(m * n, SET_ELEMENTS)
+        self._X.reserve(replace(needs, other_bytes=other), verbose, chunk_rows, n_jobs)
+        self.column_bytes = self._X.column_bytes
+
+    def fetch(self, indices: Iterable[int]) -> None:
+        """Make columns available, by a pass if one of them is missing."""
+        self._X.fetch(indices)
+        self._note()
+
+    def _note(self) -> None:
+        """Count the passes over X as those over this matrix."""
+        self.rows_read, self.share_of_waiting = self._X.rows_read, self._X.share_of_waiting
+
+    def _centred(self, values: NDArray[Any], rows: Any, indices: Any = slice(None)) -> Float:
+        """Return rows of some columns of X (rows × c) minus their means, scaled."""
+        result: Float = values - self._means[:, indices][self._query_of[rows]]
+        result *= self._scale[rows, None]
+        return result
+
+    def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
+        """Return columns minus their means, one per row of the result, for all rows or some."""
+        values = self._X.columns(indices, rows)
+        self._note()
+        return np.ascontiguousarray(self._centred(values.T, rows, indices).T)
+
+    def part(self, rows: Rows, indices: NDArray[np.intp] | None = None) -> Float:
+        """Return rows of some columns (or all) minus their means, (rows × c)."""
+        values = self._X.part(rows, indices)
+        return self._centred(values, rows, slice(None) if indices is None else indices)
+
+    def chunks(self) -> Iterator[tuple[slice, Matrix]]:
+        """Yield all rows in order, a tile at a time: one pass."""
+        height = max(LEAST_TILE_ROWS, SET_ELEMENTS // self.shape[1])
+        for inside, chunk in self._X.chunks():
+            for top in range(inside.start, inside.stop, height):
+                rows = slice(top, min(inside.stop, top + height))
+                values = chunk.part(slice(top - inside.start, rows.stop - inside.start))
+                yield rows, DenseMatrix(self._centred(values, rows))
+        self._note()
+
+    def map_tiles(
+        self, question: Callable[[slice, Matrix], Answer], n_vectors: int
+    ) -> Iterator[Answer]:
+        """Yield `question(rows, tile)` for the tiles of X, by its threads."""
+
+        def ask(rows: slice, tile: Matrix) -> Answer:
+            return question(rows, DenseMatrix(self._centred(tile.part(slice(None)), rows)))
+
+        yield from self._X.map_tiles(ask, n_vectors)
+        self._note()
+
+    def first_non_finite(self) -> tuple[int, int, float] | None:
+        """Return row, column and value of a NaN or infinite value of X, or None."""
+        return self._X.first_non_finite()
+
+
+def _query_means(X: Matrix, query_of: Queries, weights: Float, count: int) -> Float:
+    """Return the weighted means of queries, (Q × n): one pass.
+
+    Differences from the first row of each query are summed: far from the origin, the rounding
+    error of a sum of the values would be large.
+    """
+    first, sums = np.zeros((2, count, X.shape[1]))
+    is_new = np.ones(count, dtype=bool)
+    for rows, chunk in X.chunks():
+        (used,) = weights[rows].nonzero()
+        queries, v = query_of[rows][used], weights[rows][used]
+        height = max(LEAST_TILE_ROWS, SET_ELEMENTS // X.shape[1])
+        for top in range(0, len(used), height):
+            part = slice(top, top + height)
+            values = chunk.part(used[part]).astype(np.float64)
+            query, position = np.unique(queries[part], return_index=True)
+            query, position = query[is_new[query]], position[is_new[query]]
+            first[query], is_new[query] = values[position], False
+            values -= first[queries[part]]
+            inside = queries[part], np.arange(len(values))
+            sums += sparse.csr_array((v[part], inside), shape=(count, len(values))) @ values
+    sums /= np.bincount(query_of, weights, count)[:, None]
+    first += sums
+    return first
