@@ -83,14 +83,23 @@ if _mathjax is None or _mathjax.origin is None:
     raise RuntimeError("sphinx-mathjax-offline is not installed: python3 dev.py docs installs it")
 mathjax_files = str(Path(_mathjax.origin).parent / "static" / "mathjax")
 
-# The gallery.
-_groups = ("first_steps", "choosing", "honesty", "beyond", "comparisons")
+# The gallery: groups and examples in the order of reading.
+_gallery = {
+    "first_steps": ("regression", "classes", "text"),
+    "choosing": ("size", "penalty", "losses", "patients", "time"),
+    "honesty": ("optimism", "stability", "permutation"),
+    "beyond": ("costs", "categories", "floating", "ranking", "kernel_centres", "files"),
+    "comparisons": ("lasso", "abess"),
+}
 sphinx_gallery_conf = {
     "examples_dirs": "gallery_src",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
-    "subsection_order": ExplicitOrder([f"gallery_src/{group}" for group in _groups] + ["*"]),
-    "within_subsection_order": "FileNameSortKey",
+    "subsection_order": ExplicitOrder([f"gallery_src/{group}" for group in _gallery]),
+    "within_subsection_order": ExplicitOrder(
+        [f"plot_{name}.py" for names in _gallery.values() for name in names]
+    ),
+    "thumbnail_size": (480, 320),
     "backreferences_dir": "reference/backreferences",
     "doc_module": ("greedyrls",),
     "reference_url": {"greedyrls": None},
@@ -125,7 +134,10 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
     # Pages with something wide have no room for one.
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "guide/capabilities": []},
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        **{page: [] for page in ("index", "guide/capabilities", "gallery/index")},
+    },
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
     "search_as_you_type": False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,7 +39,11 @@ PRINTED = {
     ],
     "groups": ["['city', 'weight', 'height']", "The budget is spent", "6.5"],
     "kernels": ["13 centres chosen by rule 'min'", "13 centres of 450, 0.900 right"],
-    "../ten-minutes": ["On samples that took no part in the selection the root mean squared error"],
+    "../ten-minutes": [
+        "On samples that took no part in the selection the root mean squared error",
+        "6 of 10 features were chosen to predict progression: bmi, s5",
+    ],
+    "report": ["chosen to predict malignant"],
     "../index": ["On samples that took no part in the selection the root mean squared error"],
     "reporting": [
         "Features were selected by greedy forward selection for ridge regression",
@@ -51,7 +56,14 @@ PRINTED = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("guide", PRINTED)
-def test_code_of_a_guide_runs(guide: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_code_of_a_guide_runs(
+    guide: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("jinja2")
+    monkeypatch.chdir(tmp_path)  # some write files
     pytest.importorskip("pandas")
     pyplot = pytest.importorskip("matplotlib.pyplot")
     names: dict[str, Any] = {}

@@ -13,6 +13,7 @@ from ._data_summary import ColumnSummary as ColumnSummary
 from ._data_summary import DataSummary as DataSummary
 from ._data_summary import Feature as Feature
 from ._data_summary import Origin as Origin
+from ._data_summary import installed_versions as installed_versions
 from ._fold_notes import fold_notes as fold_notes
 from ._fold_plan import plan_folds as plan_folds
 from ._leaks import find_leaks as find_leaks
@@ -27,6 +28,7 @@ from ._preparation import Roles as Roles
 from ._preparation import prepare as prepare
 from ._question import Question as Question
 from ._result_words import how_it_was_chosen as how_it_was_chosen
+from ._result_words import in_terms_of as in_terms_of
 from ._result_words import on_command_line as on_command_line
 from ._selection_result import SelectionResult as SelectionResult
 from ._selection_result import or_none as or_none

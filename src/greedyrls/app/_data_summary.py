@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import platform
 from dataclasses import dataclass
 from typing import Literal
 
 from .._base import exported
+
+# Packages whose versions are recorded with a result.
+_PACKAGES = ("greedyrls", "numpy", "scipy", "scikit-learn", "pyarrow")
 
 
 @exported("greedyrls.app")
@@ -64,10 +69,21 @@ class DataSummary:
 @exported("greedyrls.app")
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How a result was made."""
+    """How a result was made; the command is empty if it was made in Python."""
 
     command: str
     parameters: dict[str, str | int | float | bool | None]
     versions: dict[str, str]
     date: str
     seconds: float
+
+
+def installed_versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that results depend on."""
+    versions = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            versions[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return versions

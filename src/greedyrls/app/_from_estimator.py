@@ -21,7 +21,7 @@ def model_of(fitted: Any, target: str) -> LinearModel:
     """Return the model, with the steps before the estimator folded in."""
     from .. import __version__
 
-    estimator, columns = _opened(fitted)
+    estimator, columns = opened(fitted)
     coef = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
     if len(columns) != coef.shape[1]:
         raise ValueError(
@@ -39,7 +39,7 @@ def model_of(fitted: Any, target: str) -> LinearModel:
     return LinearModel(
         task="regression" if classes is None else "classification",
         target=target,
-        columns=_inputs([source for source, _ in sums]),
+        columns=input_columns([source for source, _ in sums]),
         terms=tuple(
             Term(source.name, level, tuple(values.tolist()))
             for (source, level), values in sums.items()
@@ -51,7 +51,7 @@ def model_of(fitted: Any, target: str) -> LinearModel:
     )
 
 
-def _opened(fitted: Any) -> tuple[Any, Columns]:
+def opened(fitted: Any) -> tuple[Any, Columns]:
     """Return the fitted estimator, and its columns in terms of those of the data."""
     fitted = getattr(fitted, "best_estimator_", fitted)  # a fitted parameter search
     steps = [fitted]
@@ -59,7 +59,7 @@ def _opened(fitted: Any) -> tuple[Any, Columns]:
         steps = [step for _, step in fitted.steps]
     *before, estimator = steps
     if isinstance(estimator, Pipeline):
-        inner, columns = _opened(estimator)
+        inner, columns = opened(estimator)
         if before:
             raise TypeError(
                 "The last step of the pipeline is a pipeline itself; put all steps into one."
@@ -79,7 +79,7 @@ def _opened(fitted: Any) -> tuple[Any, Columns]:
     return estimator, columns
 
 
-def _inputs(sources: list[Source]) -> tuple[InputColumn, ...]:
+def input_columns(sources: list[Source]) -> tuple[InputColumn, ...]:
     """Return the columns of the data, each once; raise an error if one is read in two ways."""
     by_name: dict[str, Source] = {}
     for source in sources:

@@ -41,6 +41,8 @@ def _preprocessing(result: SelectionResult) -> str:
     parameters, sentences = result.origin.parameters, []
     if any(column.levels is not None for column in result.inputs):
         sentences.append("Text columns were encoded as indicators of their values.")
+    if not result.origin.command:
+        return " ".join([*sentences, "[Describe the data and the preprocessing.]"])
     if parameters.get("impute") is not None:
         sentences.append(
             "Missing values were replaced by the median, in text columns by the most frequent "

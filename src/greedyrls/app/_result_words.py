@@ -24,11 +24,14 @@ from ._selection_result import SelectionResult
 
 # Largest number of feature names in a sentence.
 _NAMED = 8
-_HONEST = "run with --assess for an honest estimate."
+_HONEST = "run assess.cross_validate_path for an honest estimate."
 
 # Advice for Python, and its equivalent on the command line.
 _OPTIONS = {
     "(assess.cross_validate_path)": "(--assess)",
+    "run assess.cross_validate_path": "run with --assess",
+    "Run assess.cross_validate_path": "Run with --assess",
+    "n_features_to_select=1 takes": "-k 1 takes",
     "(max_features)": "(--max-features)",
     BALANCED: "--class-weight balanced",
     BY_AUC: "--loss auc",
@@ -43,11 +46,16 @@ def on_command_line(sentences: Iterable[str]) -> list[str]:
     return translated
 
 
+def in_terms_of(result: SelectionResult, sentences: Iterable[str]) -> list[str]:
+    """Return sentences with advice for Python or for the command line, whichever made a result."""
+    return on_command_line(sentences) if result.origin.command else list(sentences)
+
+
 def sentence_of(result: SelectionResult) -> str:
     """Return what was chosen, and how good it is by the most honest estimate."""
     size = result.size
     if not size:
-        return f"{_nothing(result)} {on_command_line([_how_good(result)])[0]}"
+        return f"{_nothing(result)} {in_terms_of(result, [_how_good(result)])[0]}"
     names = ", ".join(result.path.group_names(size)[:_NAMED])
     more = f" and {count(size - _NAMED)} more" if size > _NAMED else ""
     chosen = (
@@ -63,7 +71,7 @@ def sentence_of(result: SelectionResult) -> str:
         quality = f"{quality} {leaks[0]}"
     else:
         quality += _rates(result)
-    return f"{chosen} {on_command_line([quality])[0]}"
+    return f"{chosen} {in_terms_of(result, [quality])[0]}"
 
 
 def warnings_of(result: SelectionResult) -> tuple[str, ...]:
@@ -78,12 +86,12 @@ def warnings_of(result: SelectionResult) -> tuple[str, ...]:
         tested = assessment_cautions(result.path, result.assessment)
         sentences, of_path = sentences + tested, not_said_by(tested, of_path)
     sentences += of_path
-    return tuple(dict.fromkeys(on_command_line(sentences)))
+    return tuple(dict.fromkeys(in_terms_of(result, sentences)))
 
 
 def how_it_was_chosen(result: SelectionResult) -> str:
     """Return a sentence on the rule, the penalties and the folds."""
-    return on_command_line([result.path.sentence])[0]
+    return in_terms_of(result, [result.path.sentence])[0]
 
 
 def _nothing(result: SelectionResult) -> str:
@@ -124,7 +132,8 @@ def _rates(result: SelectionResult) -> str:
     if _is_blind(result):
         parts.append(
             f"By the {measure_in_words(result.measure)} alone it is impossible to say whether "
-            f"anything predicts {result.target}: run with --assess, which also reports AUC."
+            f"anything predicts {result.target}: run assess.cross_validate_path, which also "
+            "reports AUC."
         )
     return "".join(f" {words}" for words in parts if words)
 
@@ -148,7 +157,7 @@ def _leaks(result: SelectionResult) -> list[str]:
     names = result.leaks
     if names is None:
         names = leaking_features(result.path, result.assessment)
-    return too_good(names, result.target, "--drop")
+    return too_good(names, result.target, "--drop" if result.origin.command else "")
 
 
 def _doubts(result: SelectionResult) -> list[str]:
@@ -232,7 +241,7 @@ def _without_features(result: SelectionResult) -> str:
     other = f", or {BY_AUC}" if len(result.classes or ()) == 2 else ""
     advice = f"A rare class may still be predictable: try {BALANCED}{other}."
     if not _is_rate(result):
-        advice = f"-k 1 takes the best {result.unit} anyway."
+        advice = f"n_features_to_select=1 takes the best {result.unit} anyway."
     return (
         f"The {reading.name} without features is {reading.written(without)}{best_words}. {advice}"
     )

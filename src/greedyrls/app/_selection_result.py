@@ -20,7 +20,8 @@ from ._linear_model import InputColumn, Label, LinearModel, Term
 class SelectionResult:
     """The result of a selection: the path, the units of the data, and the assessment.
 
-    Written by ``greedyrls select`` as ``result.json``, from which reports are made.
+    Written by ``greedyrls select`` as ``result.json``, from which reports are made;
+    `from_estimator` makes one in Python.
 
     Attributes
     ----------
@@ -63,6 +64,20 @@ class SelectionResult:
         A sentence on what an interrupt cut short.
     sigmoids : tuple of Sigmoid or None
         The sigmoids that turn outputs of the chosen model into probabilities, for a classification.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from greedyrls import GreedyRLSRegressor, SelectionResult
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> pipeline = make_pipeline(StandardScaler(), GreedyRLSRegressor(2, alpha=1.0)).fit(X, y)
+    >>> result = SelectionResult.from_estimator(pipeline, X, y, target="progression")
+    >>> result.sentence.partition(".")[0]
+    '2 of 10 features were chosen to predict progression: bmi, s5'
+    >>> SelectionResult.from_json(result.to_json()).model() == result.model()
+    True
     """
 
     task: Literal["regression", "classification"]
@@ -83,6 +98,48 @@ class SelectionResult:
     own_predictions: Predictions | None = None
     coefficient_errors: Float | None = None
     sigmoids: tuple[Sigmoid, ...] | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        fitted: Any,
+        X: Any,
+        y: Any,
+        *analyses: PathAssessment | Stability | PermutationNull,
+        target: str = "y",
+        source: str = "data in memory",
+        sample_weight: Any = None,
+    ) -> SelectionResult:
+        """Return the result of a fitted estimator, for a report or a file.
+
+        Parameters
+        ----------
+        fitted : GreedyRLSRegressor, GreedyRLSClassifier or Pipeline
+            A fitted estimator, or a pipeline that ends with one. Steps before it may be scalers,
+            imputers, encoders and selectors, as in `LinearModel.from_estimator`.
+        X : array-like or sparse matrix of shape (m, n)
+            The data that it was fitted to, in memory.
+        y : array-like of shape (m,)
+            Its target: numbers, or labels of classes.
+        *analyses : PathAssessment, Stability or PermutationNull
+            Results of `cross_validate_path`, `resample_path` and `permutation_null` on the same
+            features, at most one of each.
+        target : str, default="y"
+            Name of what is predicted.
+        source : str, default="data in memory"
+            Name of the data in the report.
+        sample_weight : array-like of shape (m,), optional
+            The weights that the estimator was fitted with.
+
+        Returns
+        -------
+        SelectionResult
+            Without standard errors of coefficients and own predictions if the search used folds or
+            groups of features.
+        """
+        from ._from_fit import result_of
+
+        return result_of(fitted, X, y, sample_weight, target, source, analyses)
 
     def __repr__(self) -> str:
         return f"<SelectionResult of {self.target!r} from {self.data.file}: {self.path!r}>"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import importlib.metadata
-import platform
 import sys
 import time
 from collections.abc import Iterator
@@ -27,6 +25,7 @@ from ..app import (
     Table,
     file_name,
     find_leaks,
+    installed_versions,
     open_input,
     order_of,
     plan_folds,
@@ -36,9 +35,6 @@ from ..app import (
 )
 from ..path import SelectionPath
 from ._options import OutputOptions, Reading
-
-# Packages whose versions are recorded with a result.
-_PACKAGES = ("greedyrls", "numpy", "scipy", "scikit-learn", "pyarrow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,17 +212,11 @@ def summarise(job: Job, loaded: Loaded, columns: list[str]) -> DataSummary:
 
 def make_origin(job: Job) -> Origin:
     """Return how the result was made."""
-    versions = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            versions[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
     parameters = {"target": job.target, "cv": job.cv, **job.roles, **job.question}
     return Origin(
         command=job.command,
         parameters={name: _plain(value) for name, value in parameters.items()},
-        versions=versions,
+        versions=installed_versions(),
         date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         seconds=time.perf_counter() - job.began,
     )

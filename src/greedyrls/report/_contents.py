@@ -337,9 +337,14 @@ def _data_facts(result: SelectionResult) -> list[Fact]:
     target = [plain_name(result.target), tables.summary_in_words(data.target)]
     if data.target.n_missing:
         target.append(counted(data.target.n_missing, "missing value"))
+    source = [Fact("Data", data.file)]
+    if data.sha256:
+        source = [
+            Fact("File", f"{data.file} ({bytes_in_words(data.n_bytes)})"),
+            Fact("SHA-256 of the file", data.sha256, is_code=True),
+        ]
     return [
-        Fact("File", f"{data.file} ({bytes_in_words(data.n_bytes)})"),
-        Fact("SHA-256 of the file", data.sha256, is_code=True),
+        *source,
         Fact("Rows", count(data.n_rows)),
         Fact("Columns", count(data.n_columns)),
         Fact("Features to choose from", count(data.n_features)),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._base import Float
-from ..app import SelectionResult
+from ..app import SelectionResult, in_terms_of
 from ..assess import ROC_GRID, Predictions
 from ..path import t_quantile
 from ..plots import Axis, Plot, label, tag
@@ -96,9 +96,13 @@ def fit_note(result: SelectionResult) -> str:
         told = "Rows of the test folds: neither features nor coefficients were chosen with them."
     else:
         left = "each row" if predictions.source == "leave-one-out" else "each fold"
-        told = (
-            f"With {left} left out when coefficients were fitted; but all rows took part in the "
-            "selection, so this is slightly optimistic. Run with --assess for an honest estimate."
+        (told,) = in_terms_of(
+            result,
+            [
+                f"With {left} left out when coefficients were fitted; but all rows took part in "
+                "the selection, so this is slightly optimistic. Run assess.cross_validate_path for "
+                "an honest estimate."
+            ],
         )
     return told + shown
 
