@@ -77,6 +77,7 @@ from greedyrls._data._kernel_functions import Kernel, make_kernel
 from greedyrls._data._kernel_matrix import KernelMatrix
 from greedyrls._data._matrix import Matrix
 from greedyrls._data._recognise import opened as opened
+from greedyrls._data._rows_of import RowsOf
 from greedyrls._data._sparse import SparseMatrix
 from greedyrls._features._feature_space import FeatureSpace
 from greedyrls._features._gram import GramColumns
