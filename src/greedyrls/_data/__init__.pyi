@@ -12,6 +12,8 @@ from ._digests import matrix_digest as matrix_digest
 from ._digests import text_digest as text_digest
 from ._file_memory import Needs as Needs
 from ._file_memory import check_limit as check_limit
+from ._file_memory import default_limit as default_limit
+from ._file_memory import size_in_words as size_in_words
 from ._file_sources import ArraySource as ArraySource
 from ._files import DataFile as DataFile
 from ._kernel_functions import USE_ANOTHER as USE_ANOTHER

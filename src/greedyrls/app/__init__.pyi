@@ -41,5 +41,6 @@ from ._table import make_texts as make_texts
 from .read import MISSING as MISSING
 from .read import InputFile as InputFile
 from .read import file_name as file_name
+from .read import limit_for as limit_for
 from .read import open_input as open_input
 from .read import read_table as read_table

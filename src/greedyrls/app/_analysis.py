@@ -41,6 +41,7 @@ from ..assess import (
 )
 from ..estimators import GreedyRLSClassifier, GreedyRLSRegressor
 from ..path import SelectionPath, fold_covariance
+from ._feature_blocks import squares_of
 from ._fold_plan import FoldPlan, plan_folds
 from ._from_estimator import sigmoids_of
 from ._preparation import Prepared
@@ -156,7 +157,7 @@ def provisional(question: Question, prepared: Prepared) -> Question:
     if isinstance(question.alpha, list):
         alpha = sorted(question.alpha)[len(question.alpha) // 2]
     else:
-        squares = np.einsum("ij,ij->j", prepared.X, prepared.X)
+        squares = squares_of(prepared.X)
         alpha = _MIDDLING * float(np.median(squares[squares > 0.0]))
     return replace(question, alpha=alpha)
 

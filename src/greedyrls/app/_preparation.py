@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 
 from .._base import Float
 from .._problem import Task
+from ..files import DataFile
 from ._column_facts import ColumnFacts, Encoding, categorised, facts_of, feature_values, filled
 from ._column_problems import gaps_in_words, odd_values, unusable_columns
 from ._column_roles import identifiers_among, looks_like
 from ._column_summary import summary
 from ._data_summary import ColumnSummary, Feature
-from ._dates import PARTS, left_out_notes, with_parts
+from ._dates import PARTS, DatePart, left_out_notes, with_parts
 from ._linear_model import InputColumn, Label
 from ._multiples import multiples_in_words
 from ._placeholders import placeholder_notes, placeholders
+from ._stored_features import stored_features
 from ._table import (
     Column,
     Dates,
@@ -78,7 +80,7 @@ class Roles:
 class Prepared:
     """Input of a search, and the information to return to the units of the table."""
 
-    X: Float  # (m × n) standardised
+    X: Float | DataFile  # (m × n) standardised
     y: NDArray[Any]  # (m) numbers or labels
     task: Literal["regression", "classification"]
     classes: tuple[Label, ...] | None
@@ -138,15 +140,9 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
         table.missing,
         weights,
     )
-    facts = {
-        name: facts_of(
-            name,
-            values,
-            None if name in wanted else looks_like(name, evidence[name]),
-            encoding,
-        )
-        for name, values in columns.items()
-    }
+    facts = _facts(table, columns, evidence, wanted, encoding)
+    if table.stored is not None:
+        facts = _in_order(table, facts, parts)
     usable = _usable(table, facts, roles, notes, problems)
     gaps = {name: column for name, column in usable.items() if column.n_missing}
     if gaps and roles.impute is None:
@@ -164,7 +160,11 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
         )
     features = _features(table, usable, roles, notes)
     inputs = {name: column.input for name, column in usable.items() if column.input is not None}
-    X = _encoded(table.n_rows, features, columns, inputs, encoding)
+    in_memory = {name: categorised(name, values, encoding) for name, values in columns.items()}
+    if table.stored is None:
+        X: Float | DataFile = _encoded(table.n_rows, features, in_memory, inputs)
+    else:
+        X = stored_features(table, features, inputs, in_memory)
     for name in parts.keys() & inputs.keys():
         inputs[name] = replace(inputs[name], date=parts[name])
     summaries = {name: column.summary for name, column in usable.items() if column.summary}
@@ -321,6 +321,47 @@ def _weights(table: Table, roles: Roles) -> Float | None:
     return values.values
 
 
+def _facts(
+    table: Table,
+    columns: Mapping[str, Column],
+    evidence: Mapping[str, Column],
+    wanted: Collection[str],
+    encoding: Encoding,
+) -> dict[str, ColumnFacts]:
+    """Return facts about columns in memory and in the file; `evidence` has all their rows."""
+
+    def facts(name: str, values: Column, all_rows: Column) -> ColumnFacts:
+        finding = None if name in wanted else looks_like(name, all_rows)
+        return facts_of(name, values, finding, encoding)
+
+    known = {
+        name: facts(name, values, evidence.get(name, values)) for name, values in columns.items()
+    }
+    if table.stored is None:
+        return known
+    kept = None
+    if table.rows is not None:
+        kept = np.zeros(table.stored.reader.n_rows, dtype=bool)
+        kept[table.rows] = True
+    for block in table.stored.blocks():
+        for name, values in block.items():
+            known[name] = facts(name, values if kept is None else _part(values, kept), values)
+    return known
+
+
+def _in_order(
+    table: Table, facts: Mapping[str, ColumnFacts], parts: Mapping[str, DatePart]
+) -> dict[str, ColumnFacts]:
+    """Return facts in the order of the columns in the file."""
+    place = {name: index for index, name in enumerate(table.all_names)}
+    return {
+        name: facts[name]
+        for name in sorted(
+            facts, key=lambda name: place[parts[name].column if name in parts else name]
+        )
+    }
+
+
 def _usable(
     table: Table,
     columns: Mapping[str, ColumnFacts],
@@ -373,7 +414,6 @@ def _encoded(
     features: Sequence[Feature],
     columns: Mapping[str, Column],
     inputs: Mapping[str, InputColumn],
-    encoding: Encoding,
 ) -> Float:
     """Return the features of columns in memory, (m × n)."""
     X = np.empty((n_rows, len(features)), order="F")
@@ -381,7 +421,7 @@ def _encoded(
     for index, feature in enumerate(features):
         name = feature.column
         if name not in complete:
-            values = categorised(name, columns[name], encoding)
+            values = columns[name]
             assert not isinstance(values, Unusable)
             complete = {name: filled(values, inputs[name].fill)}  # features are in their order
         X[:, index] = feature_values(feature, complete[name])

@@ -27,6 +27,7 @@ from ..app import (
     Table,
     file_name,
     find_leaks,
+    limit_for,
     open_input,
     order_of,
     plan_folds,
@@ -54,6 +55,7 @@ class Job:
     question: dict[str, Any]  # arguments of Question, except the folds
     command: str
     began: float
+    memory_limit: int | None = None  # bytes, to read the file in parts
 
     @property
     def file(self) -> str:
@@ -111,6 +113,10 @@ def read_job(job: Job, source: InputFile) -> Table:
     """Read the columns of the file that are used, and the names of the others."""
     groups = job.cv if isinstance(job.cv, str) and job.cv != "loo" else None
     roles = Roles(target=job.target or "", groups=groups, **job.roles)
+    options = job.reading.options(is_piped=source.title is not None)
+    memory_limit = job.memory_limit
+    if memory_limit is None:
+        memory_limit = limit_for(source.path, options["format"], source.title)
     numbers = [roles.weights] if roles.weights is not None else []
     if job.target is not None and roles.task == "regression":
         numbers.append(job.target)
@@ -127,7 +133,9 @@ def read_job(job: Job, source: InputFile) -> Table:
             *roles.forced,
             *(name for name, _ in job.question["costs"]),
         ),
-        **job.reading.options(is_piped=source.title is not None),
+        memory_limit=memory_limit,
+        in_memory=[roles.target, roles.weights or "", *roles.as_text],
+        **options,
     )
 
 
