@@ -26,6 +26,8 @@ from ._preparation import Prepared as Prepared
 from ._preparation import Roles as Roles
 from ._preparation import prepare as prepare
 from ._question import Question as Question
+from ._remote_rows import connected as connected
+from ._remote_rows import on_cluster as on_cluster
 from ._result_words import how_it_was_chosen as how_it_was_chosen
 from ._result_words import on_command_line as on_command_line
 from ._selection_result import SelectionResult as SelectionResult

@@ -68,6 +68,11 @@ def choose(prepared: Prepared, question: Question) -> SelectionPath:
 def choose_model(prepared: Prepared, question: Question, has_probabilities: bool = True) -> Choice:
     """Return the path and, for a classification, the sigmoids of its probabilities."""
     folds = plan_folds(prepared, question, None)
+    rows: Any = (prepared.X, prepared.y, prepared.weights, prepared.groups)
+    if prepared.remote is not None:
+        # Probabilities need held-out values of all rows here.
+        has_probabilities, rows = False, prepared.remote.rows
+        folds = prepared.remote.folds(folds, prepared)
     is_regression = prepared.task == "regression"
     make: Any = GreedyRLSRegressor if is_regression else GreedyRLSClassifier
     of_classes: dict[str, Any] = {}
@@ -97,7 +102,7 @@ def choose_model(prepared: Prepared, question: Question, has_probabilities: bool
         # The result reports both in its own words.
         warnings.filterwarnings("ignore", message="The search was interrupted")
         warnings.filterwarnings("ignore", message="No features were chosen")
-        model.fit(prepared.X, prepared.y, prepared.weights, prepared.groups)
+        model.fit(*rows)
     path: SelectionPath = model.path_
     settings = replace(path.settings, feature_names_in=feature_names(prepared))
     return Choice(replace(path, settings=settings), sigmoids_of(model))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,9 @@ from ._table import listed as _listed
 from ._table import options_for as _options
 from ._target_column import check_target_is_readable, make_target
 from ._time_column import TimeOrder, check_times, ordered_by
+
+if TYPE_CHECKING:
+    from ._remote_rows import RemoteRows
 
 Impute = Literal["median"]
 
@@ -93,6 +96,7 @@ class Prepared:
     notes: tuple[str, ...]
     n_columns: int
     time: TimeOrder | None = None  # if set, groups are rows of the same time, or those asked for
+    remote: RemoteRows | None = None  # the same rows on a cluster, where the selection is made
 
 
 def prepare(table: Table, roles: Roles) -> Prepared:

@@ -91,8 +91,17 @@ class FeatureRows:
 
     def chunks(self, height: int) -> Iterator[Float]:
         """Yield all rows in order, at most half of `height` at a time: rows as read take memory."""
-        top = 0
-        for raw in self._raw(max(1, height // 2)):
+        if self.shape[0]:
+            yield from self._between(0, self.shape[0], max(1, height // 2))
+
+    def _between(self, start: int, stop: int, height: int) -> Iterator[Float]:
+        """Yield rows from `start` to `stop`, at most `height` at a time."""
+        top, last = start, stop
+        if self._rows is not None:
+            top, last = int(self._rows[start]), int(self._rows[stop - 1]) + 1
+        reader = self._stored.reader
+        end_of_file = None if last == reader.n_rows else last
+        for raw in reader.chunks(self._numbers, self._texts, height, top, end_of_file):
             end = top + len(raw.numbers)
             rows = self._rows_within(top, end)
             if rows.stop > rows.start:
@@ -101,18 +110,10 @@ class FeatureRows:
 
     def read(self, start: int, stop: int) -> Float:
         """Return consecutive rows as a new array."""
-        parts, top = [np.empty((0, self.shape[1]))], 0
-        for chunk in self.chunks(2 * max(1, stop - start)):
-            end = top + len(chunk)
-            if end > start:
-                parts.append(chunk[max(0, start - top) : stop - top])
-            top = end
-            if top >= stop:
-                break
+        parts = [np.empty((0, self.shape[1]))]
+        if stop > start:
+            parts += self._between(start, stop, stop - start)
         return np.concatenate(parts)
-
-    def _raw(self, height: int) -> Iterator[RawRows]:
-        return self._stored.reader.chunks(self._numbers, self._texts, height)
 
     def _rows_within(self, top: int, end: int) -> slice:
         """Return which rows are between two rows of the file."""

@@ -18,6 +18,7 @@ from ._options import (
     MEMORY,
     QUESTION,
     READING,
+    SCHEDULER,
     TELLING,
     VERBOSE,
     OutputOptions,
@@ -84,6 +85,7 @@ def app() -> None:
 @click.option("--overwrite", is_flag=True, help="Replace existing results in DIR.")
 @READING
 @MEMORY
+@SCHEDULER
 @VERBOSE
 @TELLING
 def select(
@@ -391,4 +393,5 @@ def _job(options: dict[str, Any]) -> Job:
         command=shlex.join(["greedyrls", *sys.argv[1:]]),
         began=began,
         memory_limit=options["memory_limit"],
+        scheduler=options.get("scheduler"),
     )

@@ -56,6 +56,7 @@ class Job:
     command: str
     began: float
     memory_limit: int | None = None  # bytes, to read the file in parts
+    scheduler: str | None = None  # address of a Dask cluster to select on
 
     @property
     def file(self) -> str:
@@ -116,7 +117,9 @@ def read_job(job: Job, source: InputFile) -> Table:
     options = job.reading.options(is_piped=source.title is not None)
     memory_limit = job.memory_limit
     if memory_limit is None:
-        memory_limit = limit_for(source.path, options["format"], source.title)
+        # Workers of a cluster read the file themselves.
+        is_stored = job.scheduler is not None
+        memory_limit = limit_for(source.path, options["format"], source.title, is_stored)
     numbers = [roles.weights] if roles.weights is not None else []
     if job.target is not None and roles.task == "regression":
         numbers.append(job.target)

@@ -99,6 +99,7 @@ _SECTIONS = {
         "weights",
     ),
     "Preparation": ("missing", "impute", "drop_missing_target", "standardise"),
+    "Cluster": ("scheduler",),
     "Selection": (
         "n_features",
         "alpha",
@@ -223,6 +224,13 @@ MEMORY = click.option(
     metavar="SIZE",
     help="Read DATA in parts, within so much memory, such as 4GB: Parquet, .npy, HDF5, Zarr and "
     "PLINK. By default files of more than a quarter of the machine's memory are, within a quarter.",
+)
+
+SCHEDULER = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Select on the Dask cluster of this scheduler, such as tcp://host:8786. Its workers read "
+    "Parquet, .npy, HDF5, Zarr and PLINK files themselves, by the same path.",
 )
 
 TELLING = _stacked(

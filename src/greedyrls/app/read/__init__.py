@@ -217,10 +217,13 @@ def read_table(
     return replace(table, columns=columns, missing=wanted.missing)
 
 
-def limit_for(path: str | os.PathLike[str], format: str | None, title: str | None) -> int | None:
+def limit_for(
+    path: str | os.PathLike[str], format: str | None, title: str | None, is_stored: bool = False
+) -> int | None:
     """Return the memory within which a file is read in parts by default; None to load it.
 
-    Files that can be read in parts are if they take more than a quarter of the machine's memory.
+    Files that can be read in parts are if they take more than a quarter of the machine's memory,
+    or if `is_stored`.
     """
     source = locate(path, format, title)
     if source.format not in STORED:
@@ -230,4 +233,4 @@ def limit_for(path: str | os.PathLike[str], format: str | None, title: str | Non
     except InputError:
         return None  # reading it says what is wrong, or it has something that only loading supports
     limit = default_limit()
-    return limit if size > limit else None
+    return limit if is_stored or size > limit else None

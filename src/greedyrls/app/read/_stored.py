@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -49,9 +49,14 @@ class Reader(Protocol):
         """Return whole columns; `remarks` say how texts were read as numbers."""
 
     def chunks(
-        self, numbers: Sequence[str], texts: Sequence[str], height: int
+        self,
+        numbers: Sequence[str],
+        texts: Sequence[str],
+        height: int,
+        start: int = 0,
+        stop: int | None = None,
     ) -> Iterator[RawRows]:
-        """Yield all rows in order, at most `height` at a time."""
+        """Yield rows in order, at most `height` at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +111,7 @@ def _reader(source: Source, wanted: Wanted) -> Reader:
     if source.format in ("parquet", "folder"):
         return ParquetReader(source, wanted)
     if source.format in STORED:
-        return MatrixReader(open_matrix(source), wanted)
+        return MatrixReader(source, wanted)
     raise InputError(
         f"{source}: a file of this format is loaded whole, so that --memory-limit is not supported "
         "with it. Leave it out, or write the table as Parquet, which is read in parts."
@@ -116,8 +121,9 @@ def _reader(source: Source, wanted: Wanted) -> Reader:
 class MatrixReader:
     """A matrix of numbers with vectors, in a .npy, HDF5, Zarr or PLINK file."""
 
-    def __init__(self, file: MatrixFile, wanted: Wanted) -> None:
-        self._file = file
+    def __init__(self, source: Source, wanted: Wanted) -> None:
+        self._source, self._wanted = source, wanted
+        file = self._file = open_matrix(source)
         self._as_text = wanted.as_text
         self.names, self.n_rows = file.names, file.n_rows
         self.target, self.hint = file.target, file.hint
@@ -133,13 +139,31 @@ class MatrixReader:
         return {name: column_of_array(arrays[name], name in self._as_text) for name in names}
 
     def chunks(
-        self, numbers: Sequence[str], texts: Sequence[str], height: int
+        self,
+        numbers: Sequence[str],
+        texts: Sequence[str],
+        height: int,
+        start: int = 0,
+        stop: int | None = None,
     ) -> Iterator[RawRows]:
-        """Yield all rows in order, at most `height` at a time."""
+        """Yield rows in order, at most `height` at a time."""
         assert not texts
-        positions = self._file.positions(numbers)
-        for chunk in self._file.X.chunks(height):
+        positions, X = self._file.positions(numbers), self._file.X
+        rows: Iterator[NDArray[Any]] = X.chunks(height)
+        if start or stop is not None:
+            end = self.n_rows if stop is None else stop
+            tops = range(start, end, height)
+            rows = (X.read(top, min(end, top + height)) for top in tops)
+        for chunk in rows:
             yield RawRows(_taken(chunk, positions), {})
+
+    def __reduce__(self) -> Any:
+        return _reader, (_reachable(self._source), self._wanted)
+
+
+def _reachable(source: Source) -> Source:
+    """Return a file as other processes find it."""
+    return replace(source, path=source.path.absolute())
 
 
 def _marks(wanted: Wanted) -> list[float]:
@@ -217,17 +241,28 @@ class ParquetReader:
             }
 
     def chunks(
-        self, numbers: Sequence[str], texts: Sequence[str], height: int
+        self,
+        numbers: Sequence[str],
+        texts: Sequence[str],
+        height: int,
+        start: int = 0,
+        stop: int | None = None,
     ) -> Iterator[RawRows]:
-        """Yield all rows in order, at most `height` at a time; chunks do not extend over files."""
+        """Yield rows in order, at most `height` at a time; chunks do not extend over files."""
         import pyarrow as pa
 
         stored, marks = (
             [self._stored_name[name] for name in (*numbers, *texts)],
             _marks(self._wanted),
         )
-        for file in self._files:
-            for batch in self._batches(file, stored, height):
+        end = self.n_rows if stop is None else stop
+        for file, groups, top in self._groups(start, end):
+            for batch in self._batches(file, stored, height, groups):
+                first, last = max(0, start - top), min(batch.num_rows, end - top)
+                top += batch.num_rows
+                if last <= first:
+                    continue
+                batch = batch.slice(first, last - first)
                 values = np.empty((len(numbers), batch.num_rows))
                 for index in range(len(numbers)):
                     column = batch.column(stored[index])
@@ -242,10 +277,35 @@ class ParquetReader:
                     },
                 )
 
-    def _batches(self, file: Path, stored: list[str], height: int) -> Iterator[Any]:
+    def _groups(self, start: int, stop: int) -> Iterator[tuple[Path, list[int], int]]:
+        """Yield files with the row groups that have some of the rows, and their first row."""
+        top = 0
+        for file in self._files:
+            metadata = self._open(file).metadata
+            counts = [
+                metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)
+            ]
+            ends = top + np.cumsum(counts)
+            inside = [
+                group
+                for group, (end, count) in enumerate(zip(ends, counts, strict=True))
+                if end > start and end - count < stop
+            ]
+            if inside:
+                yield file, inside, int(ends[inside[0]]) - counts[inside[0]]
+            top += metadata.num_rows
+
+    def _batches(
+        self, file: Path, stored: list[str], height: int, groups: list[int]
+    ) -> Iterator[Any]:
         with guarded(self._source, "its Parquet data"):
             opened = self._open(file)
-            yield from opened.iter_batches(height, columns=stored, use_threads=False)
+            yield from opened.iter_batches(
+                height, row_groups=groups, columns=stored, use_threads=False
+            )
+
+    def __reduce__(self) -> Any:
+        return _reader, (_reachable(self._source), self._wanted)
 
     def _open(self, file: Path) -> Any:
         import pyarrow.parquet as pq
