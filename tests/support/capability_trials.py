@@ -181,8 +181,9 @@ TRIALS: dict[str, list[Trial]] = {
     "checkpoint": [path(checkpoint="")],
     "class_weight": [classes("balanced")],
     "probabilities": [classes()],
-    "assess": [assessment(), resampling("subsample")],
-    "assess_copies": [
+    "assess": [
+        assessment(),
+        resampling("subsample"),
         assessment(inner_cv=3),
         assessment(loss="absolute"),
         assessment(class_weight="balanced"),

@@ -226,7 +226,7 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
         "_criteria._fold_state.physical_bytes", "_criteria._backward.physical_bytes"
     ),
     # Memory that X in a file may use by default.
-    "file_memory_limit": answer("_data._files.default_limit"),
+    "file_memory_limit": answer("_data._files.default_limit", "app.read.default_limit"),
     # Bytes of a chunk of a file, at least and at most.
     "smallest_file_chunk": constant("_data._file_memory._SMALLEST_CHUNK"),
     "largest_file_chunk": constant("_data._file_memory._LARGEST_CHUNK"),

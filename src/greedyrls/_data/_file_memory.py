@@ -65,9 +65,9 @@ def share_out(
     needed = int(fixed + times * least_chunk + _LEAST_GRAM * gram)
     if needed > limit:
         raise ValueError(
-            f"memory_limit is {in_words(limit)}, but this search needs at least "
-            f"{in_words(needed)}: vectors of {m} rows, {needs.n_chosen} rows of {n} features, and "
-            "a piece of X. Allow more, or ask for fewer features."
+            f"memory_limit is {size_in_words(limit)}, but this search needs at least "
+            f"{size_in_words(needed)}: vectors of {m} rows, {needs.n_chosen} rows of {n} features, "
+            "and a piece of X. Allow more, or ask for fewer features."
         )
     rest = limit - fixed
     chunk = int(min(max(least_chunk, rest / (2 * times)), _LARGEST_CHUNK))
@@ -111,8 +111,8 @@ def default_limit() -> int:
     return int(_DEFAULT_SHARE * total)
 
 
-def in_words(count: int) -> str:
-    """Return a number of bytes in words."""
+def size_in_words(count: int) -> str:
+    """Return a number of bytes as people write it."""
     for size, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if count >= size:
             return f"{count / size:.3g} {unit}"

@@ -145,11 +145,14 @@ class Matrix(ABC):
         return self.columns(every, rows).T
 
     def take(self, rows: Rows) -> Matrix:
-        """Return rows as a matrix, which is a view if they are a slice."""
-        raise ValueError(
-            f"This would copy rows of X, which is {self.noun}, into memory. Pass X as an array if "
-            "it fits, or a part of it."
-        )
+        """Return rows as a matrix, which is a view if they are a slice.
+
+        They are ascending. Matrices in memory copy them, others have a view.
+        """
+        # Imported here because its module imports this one.
+        from ._rows_of import RowsOf
+
+        return RowsOf(self, np.arange(self.shape[0])[rows])
 
     def first_non_finite(self) -> tuple[int, int, float] | None:
         """Return row, column and value of a NaN or infinite value, or None."""

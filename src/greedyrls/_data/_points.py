@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._base import Float
-from ._file_memory import default_limit, in_words
+from ._file_memory import default_limit, size_in_words
 from ._matrix import Matrix, Rows
 
 
@@ -62,8 +62,9 @@ class MatrixPoints:
         limit = default_limit() if self.memory_limit is None else self.memory_limit
         if 16 * count * self.shape[1] > limit:
             raise ValueError(
-                f"{count} candidates for centres take {in_words(8 * count * self.shape[1])}, more "
-                f"than half of memory_limit, {in_words(limit)}. Use max_candidates, or allow more."
+                f"{count} candidates for centres take {size_in_words(8 * count * self.shape[1])}, "
+                f"more than half of memory_limit, {size_in_words(limit)}. Use max_candidates, or "
+                "allow more."
             )
 
     def var(self) -> float:

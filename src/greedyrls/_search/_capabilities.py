@@ -126,15 +126,7 @@ FEATURES: dict[str, Feature] = {
     "probabilities": Feature(
         "`predict_proba` of a model fitted to X",
     ),
-    "assess": Feature(
-        "`assess`: leave-one-out, squared loss", (HOST | LOCAL,), "repeats the search on some rows"
-    ),
-    "assess_copies": Feature(
-        "`assess`: folds, other losses, `class_weight`, bootstrap",
-        (IN_MEMORY,),
-        "copies rows of X for each search",
-        "use inner_cv='loo', loss='squared' and resample='subsample', leave out class_weight",
-    ),
+    "assess": Feature("`assess`", (HOST | LOCAL,), "repeats the search on some rows"),
     "ranker": Feature(
         "the ranker",
         (HOST | LOCAL, LOCAL | RESIDENT),

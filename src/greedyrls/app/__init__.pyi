@@ -27,6 +27,8 @@ from ._preparation import Prepared as Prepared
 from ._preparation import Roles as Roles
 from ._preparation import prepare as prepare
 from ._question import Question as Question
+from ._remote_rows import connected as connected
+from ._remote_rows import on_cluster as on_cluster
 from ._result_words import how_it_was_chosen as how_it_was_chosen
 from ._result_words import in_terms_of as in_terms_of
 from ._result_words import on_command_line as on_command_line
@@ -43,5 +45,6 @@ from ._table import make_texts as make_texts
 from .read import MISSING as MISSING
 from .read import InputFile as InputFile
 from .read import file_name as file_name
+from .read import limit_for as limit_for
 from .read import open_input as open_input
 from .read import read_table as read_table

@@ -41,6 +41,7 @@ from ..assess import (
 )
 from ..estimators import GreedyRLSClassifier, GreedyRLSRegressor
 from ..path import SelectionPath, fold_covariance
+from ._feature_blocks import squares_of
 from ._fold_plan import FoldPlan, plan_folds
 from ._from_estimator import sigmoids_of
 from ._preparation import Prepared
@@ -67,6 +68,11 @@ def choose(prepared: Prepared, question: Question) -> SelectionPath:
 def choose_model(prepared: Prepared, question: Question, has_probabilities: bool = True) -> Choice:
     """Return the path and, for a classification, the sigmoids of its probabilities."""
     folds = plan_folds(prepared, question, None)
+    rows: Any = (prepared.X, prepared.y, prepared.weights, prepared.groups)
+    if prepared.remote is not None:
+        # Probabilities need held-out values of all rows here.
+        has_probabilities, rows = False, prepared.remote.rows
+        folds = prepared.remote.folds(folds, prepared)
     is_regression = prepared.task == "regression"
     make: Any = GreedyRLSRegressor if is_regression else GreedyRLSClassifier
     of_classes: dict[str, Any] = {}
@@ -96,7 +102,7 @@ def choose_model(prepared: Prepared, question: Question, has_probabilities: bool
         # The result reports both in its own words.
         warnings.filterwarnings("ignore", message="The search was interrupted")
         warnings.filterwarnings("ignore", message="No features were chosen")
-        model.fit(prepared.X, prepared.y, prepared.weights, prepared.groups)
+        model.fit(*rows)
     path: SelectionPath = model.path_
     settings = replace(path.settings, feature_names_in=feature_names(prepared))
     return Choice(replace(path, settings=settings), sigmoids_of(model))
@@ -156,7 +162,7 @@ def provisional(question: Question, prepared: Prepared) -> Question:
     if isinstance(question.alpha, list):
         alpha = sorted(question.alpha)[len(question.alpha) // 2]
     else:
-        squares = np.einsum("ij,ij->j", prepared.X, prepared.X)
+        squares = squares_of(prepared.X)
         alpha = _MIDDLING * float(np.median(squares[squares > 0.0]))
     return replace(question, alpha=alpha)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-import numpy as np
-
+from ._column_facts import ColumnFacts
 from ._table import (
     MOST_LEVELS,
     SHOWN,
@@ -13,7 +12,6 @@ from ._table import (
     Numbers,
     Problem,
     Table,
-    Texts,
     Unusable,
     options_for,
     reading_advice,
@@ -50,13 +48,11 @@ def _unread(table: Table, name: str, column: Unusable) -> Problem:
     return Problem(text, ("--drop", name))
 
 
-def odd_values(table: Table, columns: Mapping[str, Numbers | Texts]) -> list[Problem]:
+def odd_values(table: Table, columns: Mapping[str, ColumnFacts]) -> list[Problem]:
     """Return problems of text columns with too many values, and of infinite numbers."""
     problems = []
     sizes = {
-        name: len(values.levels)
-        for name, values in columns.items()
-        if isinstance(values, Texts) and len(values.levels) > MOST_LEVELS
+        name: facts.n_levels for name, facts in columns.items() if facts.n_levels > MOST_LEVELS
     }
     if sizes:
         names = list(sizes)
@@ -68,11 +64,10 @@ def odd_values(table: Table, columns: Mapping[str, Numbers | Texts]) -> list[Pro
                 _repeated("--drop", names),
             )
         )
-    for name, values in columns.items():
-        if not isinstance(values, Numbers) or not np.isinf(values.values).any():
+    for name, facts in columns.items():
+        if facts.infinite is None:
             continue
-        row = int(np.argmax(np.isinf(values.values)))
-        words = [word for word in ("inf", "-inf") if (values.values == float(word)).any()]
+        row, words = facts.infinite
         problems.append(
             Problem(
                 f"column {name!r} has an infinite value in {table.location(row)}; correct it, or "
@@ -83,16 +78,14 @@ def odd_values(table: Table, columns: Mapping[str, Numbers | Texts]) -> list[Pro
     return problems
 
 
-def gaps_in_words(
-    table: Table, columns: Mapping[str, Numbers | Texts], gaps: Mapping[str, int]
-) -> Problem:
-    """Return the problem of missing values that are not filled in."""
-    worst = sorted(gaps, key=lambda name: -gaps[name])
-    first = table.location(int(np.argmax(columns[worst[0]].is_missing)))
+def gaps_in_words(table: Table, gaps: Mapping[str, ColumnFacts]) -> Problem:
+    """Return the problem of columns with missing values that are not filled in."""
+    worst = sorted(gaps, key=lambda name: -gaps[name].n_missing)
+    first = table.location(gaps[worst[0]].first_missing)
     return Problem(
         f"there are missing values in {len(worst)} column{'s' * (len(worst) != 1)}: "
-        f"{_counted({name: gaps[name] for name in worst})}; {worst[0]!r} first in {first}. Fill "
-        f"them in, use --impute median, or leave columns out "
+        f"{_counted({name: gaps[name].n_missing for name in worst})}; {worst[0]!r} first in "
+        f"{first}. Fill them in, use --impute median, or leave columns out "
         f"({options_for('--drop', worst[:1])}).",
         ("--impute", "median"),
     )
@@ -104,5 +97,5 @@ def _counted(counts: Mapping[str, int]) -> str:
     return f"{shown} and {len(counts) - SHOWN} more" if len(counts) > SHOWN else shown
 
 
-def _repeated(option: str, values: list[str]) -> tuple[str, ...]:
+def _repeated(option: str, values: Sequence[str]) -> tuple[str, ...]:
     return tuple(part for value in values for part in (option, value))

@@ -65,28 +65,20 @@ class Finding(NamedTuple):
     why: str = ""
 
 
-def without_identifiers(
-    columns: Mapping[str, Column],
-    evidence: Mapping[str, Column],
-    wanted: Collection[str],
-    notes: list[str],
-) -> dict[str, Column]:
-    """Return the columns that may be features, and add notes on row numbers and identifiers.
+def identifiers_among(
+    names: Collection[str], findings: Mapping[str, Finding], notes: list[str]
+) -> set[str]:
+    """Return the columns that are row numbers or identifiers, and add notes on them.
 
-    `evidence` has the columns with all rows of the file: if some rows are left out, row numbers are
-    no longer consecutive. Columns in `wanted` stay, without a note.
+    `findings` are what columns look like with all rows of the file: if some rows are left out, row
+    numbers are no longer consecutive.
     """
-    findings = {
-        name: finding
-        for name in columns
-        if name not in wanted and (finding := looks_like(name, evidence[name])) is not None
-    }
     for kind in ("code", "group"):
         alike = [name for name, (seen, why) in findings.items() if seen == kind and why]
-        if len(alike) > max(_MOST_ALIKE[0], _MOST_ALIKE[1] * len(columns)):
+        if len(alike) > max(_MOST_ALIKE[0], _MOST_ALIKE[1] * len(names)):
             findings = {name: value for name, value in findings.items() if name not in alike}
     left_out = [name for name, value in findings.items() if value.kind in ("sequence", "name")]
-    if len(left_out) == len(columns):
+    if len(left_out) == len(names):
         left_out = []  # a doubtful column is better than none
     if left_out:
         is_single = len(left_out) == 1
@@ -96,7 +88,7 @@ def without_identifiers(
             f"{options_for('--keep', left_out)}."
         )
     notes += _remarks({name: value for name, value in findings.items() if name not in left_out})
-    return {name: values for name, values in columns.items() if name not in set(left_out)}
+    return set(left_out)
 
 
 def _remarks(findings: Mapping[str, Finding]) -> list[str]:

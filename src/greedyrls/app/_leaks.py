@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from .._base import Float
 from .._problem import make_targets
 from ..assess import LEFT_OF_CLASSES, LEFT_OF_SQUARES, NOT_BY_CHANCE, by_chance
+from ._feature_blocks import feature_blocks
 from ._preparation import Prepared
 from ._table import MOST_LEVELS
 
@@ -36,20 +37,26 @@ def find_leaks(prepared: Prepared) -> tuple[str, ...]:
     judge = _class_share if is_classes else _square_share
     bar = LEFT_OF_CLASSES if is_classes else LEFT_OF_SQUARES
     width = max(1, _ELEMENTS // (m * Y.shape[1]))
-    is_leak = np.zeros(n, dtype=bool)
-    for first in range(0, n, width):
-        block = slice(first, min(n, first + width))
-        is_leak[block] = judge(prepared.X[:, block], Y, weights) <= bar
-    by_column: dict[str, list[int]] = {}
-    for index, feature in enumerate(prepared.features):
-        by_column.setdefault(feature.column, []).append(index)
+    is_sorted = is_classes and n <= _MOST_SORTED
     leaks: list[str] = []
-    for column, indices in by_column.items():
-        names = [prepared.features[index].name for index in indices if is_leak[index]]
-        if names:
-            leaks += [column] if len(indices) == 1 else names
-        elif _is_leak_as_a_whole(prepared, indices, Y, weights):
-            leaks.append(column)
+    for inside, X in feature_blocks(prepared.X, prepared.features):
+        shares = [
+            judge(X[:, first : first + width], Y, weights) for first in range(0, X.shape[1], width)
+        ]
+        is_leak = np.concatenate(shares) <= bar
+        features = prepared.features[inside]
+        by_column: dict[str, list[int]] = {}
+        for index, feature in enumerate(features):
+            by_column.setdefault(feature.column, []).append(index)
+        for column, indices in by_column.items():
+            names = [features[index].name for index in indices if is_leak[index]]
+            is_text = features[indices[0]].level is not None
+            if names:
+                leaks += [column] if len(indices) == 1 else names
+            elif (is_text or is_sorted) and _is_leak_as_a_whole(
+                X[:, indices], Y, weights, n, is_text, is_classes
+            ):
+                leaks.append(column)
     return tuple(leaks)
 
 
@@ -117,13 +124,13 @@ def _base(Y: Float, weights: Float) -> float:
     return float(weights.sum() - largest)
 
 
-def _is_leak_as_a_whole(prepared: Prepared, indices: list[int], Y: Float, weights: Float) -> bool:
-    """Whether rows with the same value of a column have almost exactly the same target."""
-    is_text = prepared.features[indices[0]].level is not None
-    is_classes = prepared.task == "classification"
-    if not is_text and (not is_classes or prepared.X.shape[1] > _MOST_SORTED):
-        return False
-    values = prepared.X[:, indices]
+def _is_leak_as_a_whole(
+    values: Float, Y: Float, weights: Float, n: int, is_text: bool, is_classes: bool
+) -> bool:
+    """Whether rows with the same values of a column have almost exactly the same target.
+
+    `values` (m × c) are the features of the column, one of n.
+    """
     if not is_text and len(np.unique(values[: 4 * MOST_LEVELS])) > MOST_LEVELS:
         return False
     codes = np.unique(values, axis=0, return_inverse=True)[1].ravel()
@@ -131,7 +138,7 @@ def _is_leak_as_a_whole(prepared: Prepared, indices: list[int], Y: Float, weight
     if len(counts) > MOST_LEVELS or len(codes) < 2 * len(counts):
         return False
     if is_classes:
-        return _is_sorted_by(codes, Y, weights, prepared.X.shape[1])
+        return _is_sorted_by(codes, Y, weights, n)
     # Means of the other rows with the same value; a unique value gives no information.
     sums = np.bincount(codes, weights)
     complement = 1.0 - weights / sums[codes]

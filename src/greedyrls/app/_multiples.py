@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from .._base import Float
+from ..files import DataFile
 from ._data_summary import Feature
+from ._feature_blocks import columns_of, feature_blocks, most_columns
 
 # Tolerances for unit-length columns: of products with a random vector, and of each entry.
 _SAME = 1e-9
@@ -19,55 +21,84 @@ _ELEMENTS = 1 << 20
 _SHOWN = 3
 
 
-def multiples_in_words(X: Float, features: Sequence[Feature]) -> list[str]:
+def multiples_in_words(X: Float | DataFile, features: Sequence[Feature]) -> list[str]:
     """Return a note on features that equal others in all rows, up to their unit.
 
     Equal columns have equal products with any vector: once the products with a random vector are
     sorted, columns that may be equal are neighbours. Takes one pass over X, and another over those.
     """
-    products, lengths, means = _projections(X)
+    products, lengths, means = _projections(X, features)
     order = np.argsort(np.abs(products), kind="stable")
     values = np.abs(products)[order]
-    pairs: list[tuple[int, int]] = []
+    groups: list[list[int]] = []
     start = 0
     for end in range(1, len(order) + 1):
         if end < len(order) and values[end] - values[start] <= _SAME * np.sqrt(len(X)):
             continue
-        pairs += _equal(X, features, sorted(order[start:end].tolist()), lengths, means)
+        if end - start > 1:
+            groups.append(sorted(order[start:end].tolist()))
         start = end
+    column = _loaded(X, groups)
+    pairs: list[tuple[int, int]] = []
+    for group in groups:
+        pairs += _equal(column, features, group, lengths, means)
     if not pairs:
         return []
     pairs.sort(key=lambda pair: (pair[1], pair[0]))
-    relations = [_in_words(features, first, second, X, lengths, means) for first, second in pairs]
-    more = f"; and {len(relations) - _SHOWN} more" if len(relations) > _SHOWN else ""
-    return [f"The same in all rows, in other units: {'; '.join(relations[:_SHOWN])}{more}."]
+    relations = [
+        _in_words(features, first, second, column, lengths, means)
+        for first, second in pairs[:_SHOWN]
+    ]
+    more = f"; and {len(pairs) - _SHOWN} more" if len(pairs) > _SHOWN else ""
+    return [f"The same in all rows, in other units: {'; '.join(relations)}{more}."]
 
 
-def _projections(X: Float) -> tuple[Float, Float, Float]:
+def _loaded(X: Float | DataFile, groups: list[list[int]]) -> Callable[[int], Float]:
+    """Return a function that returns a column of these groups; those of a file are read once.
+
+    Groups that do not fit into memory are left out.
+    """
+    if not isinstance(X, DataFile):
+        return lambda index: X[:, index]
+    width, wanted = most_columns(X), [index for group in groups for index in group]
+    while len(wanted) > width:
+        del wanted[-len(groups.pop()) :]
+    columns = columns_of(X, np.array(wanted, dtype=np.intp)).T if wanted else ()
+    known = dict(zip(wanted, columns, strict=True))
+    return lambda index: known[index]
+
+
+def _projections(X: Float | DataFile, features: Sequence[Feature]) -> tuple[Float, Float, Float]:
     """Return products of centred unit-length columns with a random vector, lengths and means."""
     m, n = X.shape
     vector = np.random.default_rng(0).standard_normal(m)
     products, lengths, means = np.empty(n), np.empty(n), np.empty(n)
     width = max(1, _ELEMENTS // m)
-    for first in range(0, n, width):
-        block = slice(first, min(n, first + width))
-        means[block] = X[:, block].mean(axis=0)
-        part = X[:, block] - means[block]
-        lengths[block] = np.sqrt(np.einsum("ij,ij->j", part, part))
-        products[block] = vector @ part / np.maximum(lengths[block], np.finfo(float).tiny)
+    for inside, values in feature_blocks(X, features):
+        for first in range(0, values.shape[1], width):
+            part = values[:, first : first + width]
+            block = slice(inside.start + first, inside.start + first + part.shape[1])
+            means[block] = part.mean(axis=0)
+            part = part - means[block]
+            lengths[block] = np.sqrt(np.einsum("ij,ij->j", part, part))
+            products[block] = vector @ part / np.maximum(lengths[block], np.finfo(float).tiny)
     return products, lengths, means
 
 
 def _equal(
-    X: Float, features: Sequence[Feature], group: list[int], lengths: Float, means: Float
+    column_at: Callable[[int], Float],
+    features: Sequence[Feature],
+    group: list[int],
+    lengths: Float,
+    means: Float,
 ) -> list[tuple[int, int]]:
     """Return pairs of a column and the first column that it equals, up to the sign."""
     pairs: list[tuple[int, int]] = []
     firsts: list[tuple[int, Float, float]] = []
-    for column in group if len(group) > 1 else ():
-        values = (X[:, column] - means[column]) / lengths[column]
+    for column in group:
+        values = (column_at(column) - means[column]) / lengths[column]
         # Numbers far from 0 relative to their spread have lost digits.
-        spread = lengths[column] / np.sqrt(len(X))
+        spread = lengths[column] / np.sqrt(len(values))
         lost = 1.0 + abs(_centre(features[column], means[column])) / (
             features[column].scale * spread
         )
@@ -87,15 +118,21 @@ def _centre(feature: Feature, mean: float) -> float:
 
 
 def _in_words(
-    features: Sequence[Feature], first: int, second: int, X: Float, lengths: Float, means: Float
+    features: Sequence[Feature],
+    first: int,
+    second: int,
+    column_at: Callable[[int], Float],
+    lengths: Float,
+    means: Float,
 ) -> str:
     """Return the second feature as a function of the first, in the units of the data."""
     base, multiple = features[first], features[second]
-    same = (X[:, first] - means[first]) @ (X[:, second] - means[second])
+    one, other = column_at(first), column_at(second)
+    same = (one - means[first]) @ (other - means[second])
     slope = np.sign(same) * lengths[second] * multiple.scale / (lengths[first] * base.scale)
     centre = _centre(multiple, means[second])
     offset = centre - slope * _centre(base, means[first])
-    spread = lengths[second] * multiple.scale / np.sqrt(len(X))
+    spread = lengths[second] * multiple.scale / np.sqrt(len(one))
     is_shifted = abs(offset) > _SHIFT * (spread + abs(centre))
     times = "" if abs(slope - 1.0) <= _SHIFT else f"{_short(slope)} × "
     shift = f" {'+' if offset > 0 else '−'} {_short(abs(offset))}" if is_shifted else ""

@@ -18,6 +18,7 @@ from ..assess import (
 )
 from ..path import SelectionPath
 from ._analysis import make_selected_plan, make_selected_problem
+from ._feature_blocks import columns_of
 from ._preparation import Prepared
 from ._question import Question
 
@@ -65,7 +66,7 @@ def coefficient_errors(prepared: Prepared, question: Question, path: SelectionPa
     moments = path.moments.of(tuple(features.tolist()))
     scale = np.eye(len(features)) if moments.penalty is None else moments.penalty
     coefficients, intercepts = jackknife_errors(
-        prepared.X[:, features],
+        columns_of(prepared.X, features),
         problem.Y,
         selected.penalty * scale,
         weights=problem.weights,

@@ -16,13 +16,12 @@ _NINES = re.compile(r"-9{2,7}|9{3,7}|-9{3,4}[.]25?0?")
 _LEAST_ROWS = 2
 
 
-def placeholder_notes(columns: Mapping[str, Column]) -> list[str]:
-    """Return notes on outlying values that occur several times and look like placeholders."""
+def placeholder_notes(counts_of: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """Return notes on `placeholders` of columns."""
     columns_of: dict[str, dict[str, int]] = {}
-    for name, column in columns.items():
-        if isinstance(column, Numbers) and not column.is_flag:
-            for text, count in _placeholders(column.values).items():
-                columns_of.setdefault(text, {})[name] = count
+    for name, counts in counts_of.items():
+        for text, count in counts.items():
+            columns_of.setdefault(text, {})[name] = count
     notes = []
     for text, counts in columns_of.items():
         rows = sum(counts.values())
@@ -31,6 +30,13 @@ def placeholder_notes(columns: Mapping[str, Column]) -> list[str]:
             f"does, pass --missing {shlex.quote(text)}."
         )
     return notes
+
+
+def placeholders(column: Column) -> dict[str, int]:
+    """Return outlying values that occur several times and look like placeholders, with counts."""
+    if not isinstance(column, Numbers) or column.is_flag:
+        return {}
+    return _placeholders(column.values)
 
 
 def _placeholders(values: Float) -> dict[str, int]:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float
 from .._problem import Task
+from ..files import DataFile
+from ._column_facts import ColumnFacts, Encoding, categorised, facts_of, feature_values, filled
 from ._column_problems import gaps_in_words, odd_values, unusable_columns
-from ._column_roles import without_identifiers
+from ._column_roles import identifiers_among, looks_like
 from ._column_summary import summary
 from ._data_summary import ColumnSummary, Feature
-from ._dates import PARTS, left_out_notes, with_parts
-from ._frame_columns import texts_of_numbers
-from ._linear_model import InputColumn, Label, term_values
+from ._dates import PARTS, DatePart, left_out_notes, with_parts
+from ._linear_model import InputColumn, Label
 from ._multiples import multiples_in_words
-from ._placeholders import placeholder_notes
+from ._placeholders import placeholder_notes, placeholders
+from ._stored_features import stored_features
 from ._table import (
     Column,
     Dates,
@@ -37,6 +39,9 @@ from ._table import listed as _listed
 from ._table import options_for as _options
 from ._target_column import check_target_is_readable, make_target
 from ._time_column import TimeOrder, check_times, ordered_by
+
+if TYPE_CHECKING:
+    from ._remote_rows import RemoteRows
 
 Impute = Literal["median"]
 
@@ -78,7 +83,7 @@ class Roles:
 class Prepared:
     """Input of a search, and the information to return to the units of the table."""
 
-    X: Float  # (m × n) standardised
+    X: Float | DataFile  # (m × n) standardised
     y: NDArray[Any]  # (m) numbers or labels
     task: Literal["regression", "classification"]
     classes: tuple[Label, ...] | None
@@ -91,6 +96,7 @@ class Prepared:
     notes: tuple[str, ...]
     n_columns: int
     time: TimeOrder | None = None  # if set, groups are rows of the same time, or those asked for
+    remote: RemoteRows | None = None  # the same rows on a cluster, where the selection is made
 
 
 def prepare(table: Table, roles: Roles) -> Prepared:
@@ -129,19 +135,44 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
     columns = {name: values for name, values in table.columns.items() if name not in aside}
     notes += _role_notes(roles)
     wanted = {*roles.kept, *roles.priced, *roles.forced, *roles.categorical, *parts}
-    columns = without_identifiers(columns, evidence, wanted, notes)
-    usable = _usable(table, columns, roles, notes, problems)
-    _check_gaps(table, usable, roles, problems)
+    encoding = Encoding(
+        roles.impute is not None,
+        roles.is_standardised,
+        roles.is_centred,
+        frozenset(roles.categorical),
+        table.comma_columns,
+        table.missing,
+        weights,
+    )
+    facts = _facts(table, columns, evidence, wanted, encoding)
+    if table.stored is not None:
+        facts = _in_order(table, facts, parts)
+    usable = _usable(table, facts, roles, notes, problems)
+    gaps = {name: column for name, column in usable.items() if column.n_missing}
+    if gaps and roles.impute is None:
+        problems.append(gaps_in_words(table, gaps))
     if problems or target is None:
         raise InputProblems(table.source, problems)
     task, y, classes = target
-    notes += placeholder_notes({**usable, roles.target: table.columns[roles.target]})
-    summaries = {name: summary(name, values) for name, values in usable.items()}
-    summaries[roles.target] = summary(roles.target, table.columns[roles.target])
-    filled, inputs = _filled(table, usable, roles, notes)
+    counts = {name: column.placeholders for name, column in usable.items()}
+    counts[roles.target] = placeholders(table.columns[roles.target])
+    notes += placeholder_notes(counts)
+    if gaps:
+        notes.append(
+            f"Missing values filled in (median of numbers, most frequent text) in "
+            f"{_columns(list(gaps)).lower()}: {_listed(list(gaps))}."
+        )
+    features = _features(table, usable, roles, notes)
+    inputs = {name: column.input for name, column in usable.items() if column.input is not None}
+    in_memory = {name: categorised(name, values, encoding) for name, values in columns.items()}
+    if table.stored is None:
+        X: Float | DataFile = _encoded(table.n_rows, features, in_memory, inputs)
+    else:
+        X = stored_features(table, features, inputs, in_memory)
     for name in parts.keys() & inputs.keys():
         inputs[name] = replace(inputs[name], date=parts[name])
-    features, X = _features(table, filled, roles, weights, notes)
+    summaries = {name: column.summary for name, column in usable.items() if column.summary}
+    summaries[roles.target] = summary(roles.target, table.columns[roles.target])
     notes += multiples_in_words(X, features)
     return Prepared(
         X=X,
@@ -294,129 +325,111 @@ def _weights(table: Table, roles: Roles) -> Float | None:
     return values.values
 
 
+def _facts(
+    table: Table,
+    columns: Mapping[str, Column],
+    evidence: Mapping[str, Column],
+    wanted: Collection[str],
+    encoding: Encoding,
+) -> dict[str, ColumnFacts]:
+    """Return facts about columns in memory and in the file; `evidence` has all their rows."""
+
+    def facts(name: str, values: Column, all_rows: Column) -> ColumnFacts:
+        finding = None if name in wanted else looks_like(name, all_rows)
+        return facts_of(name, values, finding, encoding)
+
+    known = {
+        name: facts(name, values, evidence.get(name, values)) for name, values in columns.items()
+    }
+    if table.stored is None:
+        return known
+    kept = None
+    if table.rows is not None:
+        kept = np.zeros(table.stored.reader.n_rows, dtype=bool)
+        kept[table.rows] = True
+    for block in table.stored.blocks():
+        for name, values in block.items():
+            known[name] = facts(name, values if kept is None else _part(values, kept), values)
+    return known
+
+
+def _in_order(
+    table: Table, facts: Mapping[str, ColumnFacts], parts: Mapping[str, DatePart]
+) -> dict[str, ColumnFacts]:
+    """Return facts in the order of the columns in the file."""
+    place = {name: index for index, name in enumerate(table.all_names)}
+    return {
+        name: facts[name]
+        for name in sorted(
+            facts, key=lambda name: place[parts[name].column if name in parts else name]
+        )
+    }
+
+
 def _usable(
     table: Table,
-    columns: dict[str, Column],
+    columns: Mapping[str, ColumnFacts],
     roles: Roles,
     notes: list[str],
     problems: list[Problem],
-) -> dict[str, Numbers | Texts]:
+) -> dict[str, ColumnFacts]:
     """Return columns that can be features; notes and problems name those that cannot."""
-    problems += unusable_columns(table, columns)
-    notes += left_out_notes(table, columns, {*roles.forced, *roles.kept, *roles.priced})
-    usable: dict[str, Numbers | Texts] = {}
-    for name, values in columns.items():
-        if isinstance(values, Unusable):
-            continue
-        if name in roles.categorical and isinstance(values, Numbers):
-            values = texts_of_numbers(values)
-        usable[name] = values
+    findings = {name: facts.finding for name, facts in columns.items() if facts.finding is not None}
+    left_out = identifiers_among(columns, findings, notes)
+    columns = {name: facts for name, facts in columns.items() if name not in left_out}
+    unusable = {
+        name: facts.unusable for name, facts in columns.items() if facts.unusable is not None
+    }
+    problems += unusable_columns(table, unusable)
+    notes += left_out_notes(table, unusable, {*roles.forced, *roles.kept, *roles.priced})
+    usable = {name: facts for name, facts in columns.items() if facts.unusable is None}
     problems += odd_values(table, usable)
-    empty = [name for name, values in usable.items() if values.is_missing.all()]
+    empty = [name for name, facts in usable.items() if facts.is_empty]
     if empty:
         notes.append(f"{_columns(empty)} without any value left out: {_listed(empty)}.")
-    nothing = set(empty)
-    return {name: values for name, values in usable.items() if name not in nothing}
-
-
-def _check_gaps(
-    table: Table, columns: dict[str, Numbers | Texts], roles: Roles, problems: list[Problem]
-) -> None:
-    """Add a problem for missing values unless they are filled in."""
-    gaps = {name: int(values.is_missing.sum()) for name, values in columns.items()}
-    gaps = {name: count for name, count in gaps.items() if count}
-    if gaps and roles.impute is None:
-        problems.append(gaps_in_words(table, columns, gaps))
-
-
-def _filled(
-    table: Table, columns: dict[str, Numbers | Texts], roles: Roles, notes: list[str]
-) -> tuple[dict[str, Numbers | Texts], dict[str, InputColumn]]:
-    """Return columns without gaps, and how gaps are filled in each."""
-    gaps = {name: int(values.is_missing.sum()) for name, values in columns.items()}
-    gaps = {name: count for name, count in gaps.items() if count}
-    filled: dict[str, Numbers | Texts] = {}
-    inputs: dict[str, InputColumn] = {}
-    for name, values in columns.items():
-        fill: Any = None
-        if isinstance(values, Texts):
-            seen = values.codes[values.codes >= 0]
-            if roles.impute is not None:
-                fill = values.levels[int(np.argmax(np.bincount(seen)))]
-                code = values.levels.index(fill)
-                values = Texts(np.where(values.codes < 0, code, values.codes), values.levels)
-            inputs[name] = InputColumn(name, values.levels, fill, missing=table.missing)
-        else:
-            if roles.impute is not None:
-                fill = float(np.nanmedian(values.values))
-                if values.is_flag:
-                    fill = float(fill > 0.5)  # the median of flags may be 0.5
-            if name in gaps:
-                values = Numbers(np.where(values.is_missing, fill, values.values))
-            mark = "," if name in table.comma_columns else "."
-            inputs[name] = InputColumn(name, None, fill, mark, missing=table.missing)
-        filled[name] = values
-    if gaps:
-        notes.append(
-            f"Missing values filled in (median of numbers, most frequent text) in "
-            f"{_columns(list(gaps)).lower()}: {_listed(list(gaps))}."
-        )
-    return filled, inputs
+    return {name: facts for name, facts in usable.items() if not facts.is_empty}
 
 
 def _features(
-    table: Table,
-    columns: dict[str, Numbers | Texts],
-    roles: Roles,
-    weights: Float | None,
-    notes: list[str],
-) -> tuple[tuple[Feature, ...], Float]:
-    """Return features and their values (m × n): one for each text, or a single one of two texts."""
-    wanted: list[tuple[str, str | None]] = []
-    constant = []
-    for name, values in columns.items():
-        if isinstance(values, Texts):
-            used = [values.levels[code] for code in np.unique(values.codes).tolist()]
-            # One indicator suffices for two texts.
-            wanted += [(name, level) for level in (used[1:] if len(used) == 2 else used)]
-            is_constant = len(used) < 2
-        else:
-            is_constant = bool((values.values == values.values[0]).all())
-            wanted.append((name, None))
-        if is_constant:
-            constant.append(name)
+    table: Table, columns: Mapping[str, ColumnFacts], roles: Roles, notes: list[str]
+) -> tuple[Feature, ...]:
+    """Return the features of all columns that vary."""
+    constant = [name for name, facts in columns.items() if facts.is_constant]
     if constant:
         notes.append(f"{_columns(constant)} with a single value left out: {_listed(constant)}.")
-    left_out = set(constant)
-    wanted = [pair for pair in wanted if pair[0] not in left_out]
-    if not wanted:
+    features = tuple(feature for facts in columns.values() for feature in facts.features)
+    if not features:
         raise InputError(
             f"{table.source} has no column to choose from besides {roles.target!r} and those left "
             "out or constant."
         )
-    X = np.empty((table.n_rows, len(wanted)), order="F")
-    features = []
-    for index, (name, level) in enumerate(wanted):
-        numbers = term_values(columns[name], level)
-        # The second mean removes the rounding of the first, for values far from 0.
-        mean = float(np.average(numbers, weights=weights))
-        mean += float(np.average(numbers - mean, weights=weights))
-        X[:, index] = numbers - mean
-        scale = float(np.sqrt(np.average(np.square(X[:, index]), weights=weights)))
-        if not (np.isfinite(scale) and scale > 0.0):
+    for name, facts in columns.items():
+        if not facts.has_scale:
             raise InputError(
                 f"Column {name!r} of {table.source} has numbers too large or too close to each "
                 "other to be standardised; divide them by a round number, or leave the column out "
                 f"({_options('--drop', [name])})."
             )
-        if not roles.is_standardised:
-            scale = 1.0
-        if not roles.is_centred:
-            X[:, index] = numbers
-            mean = 0.0
-        X[:, index] /= scale
-        features.append(Feature(name, level, mean, scale))
-    return tuple(features), X
+    return features
+
+
+def _encoded(
+    n_rows: int,
+    features: Sequence[Feature],
+    columns: Mapping[str, Column],
+    inputs: Mapping[str, InputColumn],
+) -> Float:
+    """Return the features of columns in memory, (m × n)."""
+    X = np.empty((n_rows, len(features)), order="F")
+    complete: dict[str, Numbers | Texts] = {}
+    for index, feature in enumerate(features):
+        name = feature.column
+        if name not in complete:
+            values = columns[name]
+            assert not isinstance(values, Unusable)
+            complete = {name: filled(values, inputs[name].fill)}  # features are in their order
+        X[:, index] = feature_values(feature, complete[name])
+    return X
 
 
 def _forced(features: Sequence[Feature], roles: Roles) -> tuple[int, ...]:

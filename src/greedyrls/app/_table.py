@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float, quoted
+
+if TYPE_CHECKING:
+    from .read import StoredColumns
 
 # A message lists at most this many names.
 SHOWN = 5
@@ -157,6 +160,7 @@ class Table:
     comma_columns: frozenset[str] = frozenset()
     missing: tuple[str, ...] = ()  # cells that the user said to be missing
     hint: str = ""  # where to look for missing columns, in a sentence
+    stored: StoredColumns | None = None  # columns that stay in the file
 
     @property
     def all_names(self) -> tuple[str, ...]:

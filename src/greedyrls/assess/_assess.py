@@ -146,9 +146,10 @@ def cross_validate_path(
     Notes
     -----
     Cost: a selection for each outer fold, which with a chosen penalty is itself one for each
-    penalty and inner fold. For leave-one-out by squared loss the folds share Gram columns: those of
-    the training rows are those of all rows minus the held-out ones, so that X is read a few times
-    in total, not for each fold. Other criteria copy the training rows of a fold.
+    penalty and inner fold. For leave-one-out by squared loss and X in memory the folds share Gram
+    columns: those of the training rows are those of all rows minus the held-out ones. Other
+    criteria copy the training rows of a fold. X in a file is never copied: each fold reads the file
+    as often as a selection does, and the columns of features that were chosen before are kept.
 
     Examples
     --------
@@ -482,8 +483,6 @@ def resample_path(
         class_weight=class_weight,
     )
     check_count("n_resamples", n_resamples, 2)
-    if isinstance(resample, str) and resample == "bootstrap":
-        procedure.check_copies("resample='bootstrap'", "use resample='subsample'")
     problem = procedure.problem
     rows = problem.has_weight, procedure.labels, procedure.groups
     generator = make_generator(random_state)

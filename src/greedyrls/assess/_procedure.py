@@ -28,7 +28,7 @@ from .._problem import (
     one_per_row,
     report_non_finite,
 )
-from .._search import Plan, check_input, check_supported, folds_of, is_compiled, supported
+from .._search import Plan, check_input, folds_of, is_compiled, supported
 from .._select import Caller, Options, Request, make_request, problem_of, select, takes_groups
 from ._trial import Rows, Trial
 
@@ -79,21 +79,6 @@ class Procedure:
         way = "" if plan.direction.name == "forward" else f", {plan.direction.name}"
         return f"{how}, {plan.loss.name}{' or zero_one' if is_open else ''} loss{way}"
 
-    def check_data(self) -> None:
-        """Raise an error, before any search, for what this kind of X does not support."""
-        plan = make_request(self.problem, self.options, self.groups, self.labels).plan
-        if plan.folds is not None:
-            name = plan.folds.name
-            self.check_copies(f"{name}={reprlib.repr(self.options.cv)}", f"use {name}='loo'")
-        if plan.loss.name != "squared":
-            self.check_copies(f"loss={plan.loss.name!r}", "use loss='squared'")
-        if self.class_weights is not None:
-            self.check_copies("class_weight", "pass sample_weight")
-
-    def check_copies(self, what: str, instead: str) -> None:
-        """Raise an error if rows of X cannot be copied for something that the user asks for."""
-        check_supported(self.problem.X, "assess_copies", what, instead)
-
     def shared(self) -> LooData | None:
         """Data of all rows, whose Gram columns trials on some of them can use; or none."""
         if not self._shares_columns(self.request.plan):
@@ -134,16 +119,18 @@ class Procedure:
         else:
             # Other losses look at the rows in every step, folds have sums of their own, and rows
             # that count several times are others: there is little to share, and fewer are faster.
-            problem = self._part(rows, counts, problem.here.take(rows))
+            problem = self._part(rows, counts, self._taken(rows))
         with without_runtime_warnings():  # the curves say where a path ended
             try:
+                if problem.X.passes_dominate and request.plan.folds is None:
+                    data = LooData(problem, is_shared=True)  # losses of the trial need it, too
                 selected = select(replace(request, problem=problem, report=self.report), data)
             except ValueError:
                 if (
                     problem.X is not self.problem.X
                     and self.problem.here.first_non_finite() is not None
                 ):
-                    report_non_finite(self.problem)  # by its row in X, not among those copied
+                    report_non_finite(self.problem)  # by its row in X, not among those taken
                 raise
         if selected.path.interrupted:
             # A part of a selection tells nothing of the whole.
@@ -165,14 +152,22 @@ class Procedure:
         )
 
     def _shares_columns(self, plan: Plan) -> bool:
-        """Whether Gram columns of all rows serve trials, in which rows must count the same."""
-        return plan.folds is None and plan.loss.name == "squared" and self.class_weights is None
+        """Whether Gram columns of all rows serve trials, in which rows must count the same.
+
+        The rows that a trial leaves out are subtracted, so they must be at hand.
+        """
+        is_squared = plan.folds is None and plan.loss.name == "squared"
+        return is_squared and self.class_weights is None and self.problem.X.is_in_memory
 
     def _sample_weights(self, rows: Rows, counts: Float | None) -> Float | None:
         given = self.problem.weights
         if given is None:
             return counts
         return given[rows] if counts is None else given[rows] * counts
+
+    def _taken(self, rows: Rows) -> Matrix:
+        X = self.problem.here
+        return X if len(rows) == X.shape[0] else X.take(rows)
 
     def _part(self, rows: Rows, counts: Float | None, X: Matrix) -> Problem:
         weights, class_weights = self._sample_weights(rows, counts), self.class_weights
@@ -189,9 +184,9 @@ class Procedure:
 
     def _request(self, rows: Rows, counts: Float | None, least: int = 0) -> Request:
         """As it would be made if these rows were all there are."""
-        # Nothing is read of X here but its shape.
-        X = DenseMatrix(np.broadcast_to(np.zeros(1), (len(rows), self.problem.n_features)))
-        part = self._part(rows, counts, X)
+        # Nothing is read of X here but its shape and kind, so that rows in memory are not copied.
+        X: Matrix = DenseMatrix(np.broadcast_to(np.zeros(1), (len(rows), self.problem.n_features)))
+        part = self._part(rows, counts, X if self.problem.X.is_in_memory else self._taken(rows))
         labels = None if self.labels is None else self.labels[rows]
         groups = None if self.groups is None else self.groups[rows]
         request = make_request(part, self.options, groups, labels)
@@ -220,7 +215,7 @@ def make_procedure(
     y, sample_weight, groups = numpy_of(y), numpy_of(sample_weight), numpy_of(groups)
     targets = make_targets(y, task)
     problem = problem_of(X, targets.values, options, sample_weight=sample_weight, is_local=True)
-    problem = supported(problem, ["assess", "assess_copies"])
+    problem = supported(problem, ["assess"])
     criterion = options.criterion
     group_of = None if groups is None else one_per_row(groups, problem.n_samples, "groups")
     if targets.labels is not None:
@@ -239,9 +234,9 @@ def make_procedure(
                 "pass task='classification' if they are classes, else leave it out."
             )
         class_weights = make_class_weights(class_weight, targets.labels, targets.classes)
-    procedure = Procedure(problem, targets.labels, group_of, options, told, class_weights)
-    procedure.check_data()
-    return procedure
+    # What this kind of X does not support is an error now, not in the first of many searches.
+    make_request(problem, options, group_of, targets.labels)
+    return Procedure(problem, targets.labels, group_of, options, told, class_weights)
 
 
 def make_outer_folds(procedure: Procedure, cv: Any) -> Folds:

@@ -53,6 +53,7 @@ def random_sets(data: LooData, orders: list[NDArray[np.intp]]) -> Iterator[Chose
     if not orders:
         return
     union = np.unique(np.concatenate(orders))
+    data.problem.X.fetch(union.tolist())  # one pass over a file for all of them
     is_shared = len(union) ** 2 <= sum(len(order) ** 2 for order in orders)
     products = _products(data, union) if is_shared else None
     for order in orders:

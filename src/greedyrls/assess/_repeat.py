@@ -262,11 +262,14 @@ def repeat(
 
 
 def _takes_long(procedure: Procedure, count: int) -> bool:
-    """Return whether so many selections take long enough for processes; a user's function may."""
-    request = procedure.request
+    """Return whether so many selections take long enough for processes; a user's function may.
+
+    A file stays in this process, where selections share the columns that are read.
+    """
+    request, problem = procedure.request, procedure.problem
     is_function = procedure.measure.name.startswith("callable:")
-    return is_function or replace(request, problem=procedure.problem).pays_processes(
-        request.plan, count
+    return problem.X.is_in_memory and (
+        is_function or replace(request, problem=problem).pays_processes(request.plan, count)
     )
 
 

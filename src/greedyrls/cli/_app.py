@@ -15,8 +15,10 @@ from ._options import (
     COLUMNS,
     DATA,
     LARGEST_SEED,
+    MEMORY,
     QUESTION,
     READING,
+    SCHEDULER,
     TELLING,
     VERBOSE,
     OutputOptions,
@@ -82,6 +84,8 @@ def app() -> None:
 )
 @click.option("--overwrite", is_flag=True, help="Replace existing results in DIR.")
 @READING
+@MEMORY
+@SCHEDULER
 @VERBOSE
 @TELLING
 def select(
@@ -136,6 +140,7 @@ def select(
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing assessment in DIR.")
 @READING
+@MEMORY
 @VERBOSE
 @TELLING
 def assess(folds: int | None, out: Path | None, overwrite: bool, **options: Any) -> int:
@@ -387,4 +392,6 @@ def _job(options: dict[str, Any]) -> Job:
         },
         command=shlex.join(["greedyrls", *sys.argv[1:]]),
         began=began,
+        memory_limit=options["memory_limit"],
+        scheduler=options.get("scheduler"),
     )

@@ -26,6 +26,7 @@ from ..app import (
     file_name,
     find_leaks,
     installed_versions,
+    limit_for,
     open_input,
     order_of,
     plan_folds,
@@ -50,6 +51,8 @@ class Job:
     question: dict[str, Any]  # arguments of Question, except the folds
     command: str
     began: float
+    memory_limit: int | None = None  # bytes, to read the file in parts
+    scheduler: str | None = None  # address of a Dask cluster to select on
 
     @property
     def file(self) -> str:
@@ -107,6 +110,12 @@ def read_job(job: Job, source: InputFile) -> Table:
     """Read the columns of the file that are used, and the names of the others."""
     groups = job.cv if isinstance(job.cv, str) and job.cv != "loo" else None
     roles = Roles(target=job.target or "", groups=groups, **job.roles)
+    options = job.reading.options(is_piped=source.title is not None)
+    memory_limit = job.memory_limit
+    if memory_limit is None:
+        # Workers of a cluster read the file themselves.
+        is_stored = job.scheduler is not None
+        memory_limit = limit_for(source.path, options["format"], source.title, is_stored)
     numbers = [roles.weights] if roles.weights is not None else []
     if job.target is not None and roles.task == "regression":
         numbers.append(job.target)
@@ -123,7 +132,9 @@ def read_job(job: Job, source: InputFile) -> Table:
             *roles.forced,
             *(name for name, _ in job.question["costs"]),
         ),
-        **job.reading.options(is_piped=source.title is not None),
+        memory_limit=memory_limit,
+        in_memory=[roles.target, roles.weights or "", *roles.as_text],
+        **options,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict, TypeVar
 
 import click
 
-from ._types import ClassWeight, Cost, Folds, Number, Penalty, Size, WholeNumber
+from ._types import ClassWeight, Cost, Folds, Memory, Number, Penalty, Size, WholeNumber
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -19,7 +19,7 @@ LARGEST_SEED = 2**32 - 1
 DateOrder = Literal["dmy", "mdy"]
 FORMATS = (
     *("csv", "tsv", "jsonl", "excel", "parquet", "arrow"),
-    *("svmlight", "npz", "hdf5", "zarr", "plink"),
+    *("svmlight", "npz", "npy", "hdf5", "zarr", "plink"),
 )
 LOSSES = ("auto", "squared", "absolute", "zero_one", "balanced_zero_one", "auc")
 
@@ -99,6 +99,7 @@ _SECTIONS = {
         "weights",
     ),
     "Preparation": ("missing", "impute", "drop_missing_target", "standardise"),
+    "Cluster": ("scheduler",),
     "Selection": (
         "n_features",
         "alpha",
@@ -126,6 +127,7 @@ _SECTIONS = {
         "no_header",
         "skip_lines",
         "encoding",
+        "memory_limit",
     ),
 }
 
@@ -214,6 +216,21 @@ READING = _stacked(
         show_default=True,
         help="Text encoding, such as latin-1.",
     ),
+)
+
+MEMORY = click.option(
+    "--memory-limit",
+    type=Memory(),
+    metavar="SIZE",
+    help="Read DATA in parts, within so much memory, such as 4GB: Parquet, .npy, HDF5, Zarr and "
+    "PLINK. By default files of more than a quarter of the machine's memory are, within a quarter.",
+)
+
+SCHEDULER = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Select on the Dask cluster of this scheduler, such as tcp://host:8786. Its workers read "
+    "Parquet, .npy, HDF5, Zarr and PLINK files themselves, by the same path.",
 )
 
 TELLING = _stacked(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,10 @@ from ..app import (
     choose_model,
     class_weight,
     coefficient_errors,
+    connected,
     fold_notes,
     model_curve,
+    on_cluster,
     own_predictions,
     own_rates,
     permute,
@@ -59,6 +61,8 @@ def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: 
             f"{option} assumes that rows are exchangeable, which rows in time order are not; leave "
             "it out with --time (--assess shows which features each fold chooses)."
         )
+    if job.scheduler is not None:
+        _check_cluster(job, extras)
     if extras.resamples == 1:
         raise InputError("--resamples 1 cannot show stability; use 20 or more.")
     if out is not None:
@@ -68,7 +72,12 @@ def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: 
     check_question(job, loaded)
     # Raise errors before hours of work.
     loaded = with_fold_notes(job, loaded, extras.folds or None, extras.has_asked)
-    choice, missing = _chosen(job, loaded)
+    with ExitStack() as stack:
+        at = loaded
+        if job.scheduler is not None:
+            client = stack.enter_context(connected(job.scheduler))
+            at = replace(loaded, prepared=on_cluster(loaded.prepared, client))
+        choice, missing = _chosen(job, at)
     if choice is None:
         print(f"greedyrls: {missing}", file=sys.stderr)
         return INTERRUPTED
@@ -93,6 +102,24 @@ def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: 
         print(f"greedyrls: interrupted; {one_line(kept)}.", file=sys.stderr)
         return INTERRUPTED
     return FINE
+
+
+def _check_cluster(job: Job, extras: Extras) -> None:
+    """Raise an error for what is not done on a cluster."""
+    asked = {
+        "--assess": extras.folds,
+        "--resamples": extras.resamples,
+        "--permutations": extras.permutations,
+        "--time": job.roles["time"] is not None,
+        "--class-weight": job.question["class_weight"] is not None,
+        f"--direction {job.question['direction']}": job.question["direction"] != "forward",
+    }
+    for option, is_asked in asked.items():
+        if is_asked:
+            raise InputError(
+                f"{option} is not supported with --scheduler. Leave one of them out; without "
+                "--scheduler, --memory-limit reads a large file in parts."
+            )
 
 
 def _left_out(extras: Extras, parts: dict[str, Any]) -> str:

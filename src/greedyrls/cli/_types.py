@@ -43,6 +43,20 @@ class Size(_Value):
         return size
 
 
+class Memory(_Value):
+    """A number of bytes, with a unit."""
+
+    name = "SIZE"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        from .._data import check_limit  # imports NumPy, which --help does not need
+
+        try:
+            return check_limit(int(value) if str(value).isdigit() else value)
+        except ValueError:
+            self.fail(f"{value!r} is not an amount of memory such as 500MB or 4GB.", param, ctx)
+
+
 class Penalty(_Value):
     """A number above 0, several with commas, or "auto"."""
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from ..._data import default_limit
 from .._dates import ORDERS, Order, order_for
 from .._table import InputError, Table
 from ._cells import MISSING
@@ -18,11 +19,22 @@ from ._folder import read_folder
 from ._header import Dialect
 from ._input import InputFile, file_name, open_input
 from ._jsonl import read_jsonl
-from ._matrices import read_npz, read_plink, read_stored, read_svmlight
+from ._matrices import read_matrix, read_npz, read_svmlight
+from ._stored import STORED, RawRows, StoredColumns, read_in_parts, size_of
 from ._stores import read_arrow, read_parquet
 from ._wanted import Wanted
 
-__all__ = ["FORMATS", "MISSING", "InputFile", "file_name", "open_input", "read_table"]
+__all__ = [
+    "FORMATS",
+    "MISSING",
+    "InputFile",
+    "RawRows",
+    "StoredColumns",
+    "file_name",
+    "limit_for",
+    "open_input",
+    "read_table",
+]
 
 
 def read_table(
@@ -47,6 +59,8 @@ def read_table(
     title: str | None = None,
     as_dates: Collection[str] = (),
     date_order: Order | Mapping[str, Order] | None = None,
+    memory_limit: int | None = None,
+    in_memory: Collection[str] = (),
 ) -> Table:
     r"""Read a table from a file.
 
@@ -56,8 +70,8 @@ def read_table(
         CSV and its kin (.csv, .tsv, .tab, .txt) and JSON lines (.jsonl, .ndjson), both also
         followed by .gz, .bz2, .xz or .zst; Excel (.xlsx, .xlsm), Parquet (.parquet, .pq, or a
         folder of such files), Arrow and Feather (.feather, .arrow, .ipc), svmlight (.svmlight,
-        .svm, .libsvm, also followed by .gz, .bz2 or .xz), NumPy arrays (.npz), HDF5 (.h5, .hdf5),
-        Zarr (.zarr) or PLINK genotypes (.bed, with .bim and .fam beside it).
+        .svm, .libsvm, also followed by .gz, .bz2 or .xz), NumPy arrays (.npz, .npy), HDF5 (.h5,
+        .hdf5), Zarr (.zarr) or PLINK genotypes (.bed, with .bim and .fam beside it).
     as_text : names
         Columns that are read as text, as written: "01234" keeps its zero. Names that the file
         does not have are ignored.
@@ -105,6 +119,11 @@ def read_table(
     date_order : "dmy", "mdy", or a mapping from names to these, optional
         Whether the day or the month comes first in dates that end in the year, where the column
         does not tell by itself.
+    memory_limit : int, optional
+        Leave columns in the file, which `Table.stored` reads within so many bytes: of Parquet,
+        .npy, HDF5, Zarr and PLINK files. By default everything is loaded.
+    in_memory : names
+        Columns that are loaded all the same, besides `as_dates`.
 
     Returns
     -------
@@ -142,7 +161,7 @@ def read_table(
     NPZ: the columns of ``X``, or of the only matrix, named by ``feature_names`` or ``names``;
     every other vector as long as X has rows is a column too, and ``y`` is the target. Nothing is
     ever unpickled, and no format can run code. HDF5 and Zarr: the datasets at the top of the file
-    are such arrays.
+    are such arrays. NPY: the columns of a matrix are x0, x1, ….
 
     PLINK: the columns are the markers, named by their ids, and ``phenotype``, the target, if the
     .fam file has one. A missing call is the mean of its marker.
@@ -164,7 +183,9 @@ def read_table(
         frozenset(comma_columns),
     )
     dialect = Dialect(delimiter, decimal, header, encoding, thousands, skip_lines)
-    if source.format == "csv":
+    if memory_limit is not None:
+        table = read_in_parts(source, wanted, frozenset(in_memory) | dated, memory_limit)
+    elif source.format == "csv":
         table = read_csv(source, wanted, dialect)
     elif source.format == "jsonl":
         table = read_jsonl(source, wanted, dialect, matrix_limit)
@@ -178,10 +199,8 @@ def read_table(
         table = read_arrow(source, wanted)
     elif source.format == "svmlight":
         table = read_svmlight(source, wanted, matrix_limit)
-    elif source.format in ("hdf5", "zarr"):
-        table = read_stored(source, wanted, matrix_limit)
-    elif source.format == "plink":
-        table = read_plink(source, wanted, matrix_limit)
+    elif source.format in ("npy", "hdf5", "zarr", "plink"):
+        table = read_matrix(source, wanted, matrix_limit)
     else:
         table = read_npz(source, wanted)
     if table.n_rows == 0:
@@ -196,3 +215,22 @@ def read_table(
         for name, values in columns.items()
     }
     return replace(table, columns=columns, missing=wanted.missing)
+
+
+def limit_for(
+    path: str | os.PathLike[str], format: str | None, title: str | None, is_stored: bool = False
+) -> int | None:
+    """Return the memory within which a file is read in parts by default; None to load it.
+
+    Files that can be read in parts are if they take more than a quarter of the machine's memory,
+    or if `is_stored`.
+    """
+    source = locate(path, format, title)
+    if source.format not in STORED:
+        return None
+    try:
+        size = size_of(source)
+    except InputError:
+        return None  # reading it says what is wrong, or it has something that only loading supports
+    limit = default_limit()
+    return limit if is_stored or size > limit else None

@@ -101,8 +101,20 @@ def column_of(column: Any, as_text: bool) -> Column:
             # The values are in UTC whatever the zone; not every release knows all zone names.
             column = column.cast(pa.timestamp(kind.unit))
         return texts_of(column.cast(pa.string()))
-    values = column.cast(pa.float64(), safe=False).to_numpy()
+    values = as_floats(column)
     return Numbers(values, is_flag=True) if is_flag else make_numbers(values)
+
+
+def as_floats(column: Any) -> Float:
+    """Return numbers, or true and false, as float64, NaN if missing."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    values: Float = column.cast(pa.float64(), safe=False).to_numpy(
+        **({} if isinstance(column, pa.ChunkedArray) else {"zero_copy_only": False})
+    )
+    return values
 
 
 def texts_of(column: Any) -> Texts:

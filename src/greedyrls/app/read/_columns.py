@@ -82,14 +82,15 @@ def without_marked(column: Column, marks: Collection[str]) -> Column:
             [None if level in marks else level for level in column.levels], column.codes
         )
     if isinstance(column, Numbers) and not column.is_flag:
-        numbers = [number for mark in marks if (number := _number(mark)) is not None]
+        numbers = [number for mark in marks if (number := number_of(mark)) is not None]
         is_marked = np.isin(column.values, numbers)
         if is_marked.any():
             return make_numbers(np.where(is_marked, np.nan, column.values))
     return column
 
 
-def _number(text: str) -> float | None:
+def number_of(text: str) -> float | None:
+    """Return the number that a text stands for, or None."""
     try:
         return float(text)
     except ValueError:

@@ -42,7 +42,7 @@ def read_folder(source: Source, wanted: Wanted) -> Table:
     if not files:
         raise InputError(f"{source}: is a directory without Parquet files; give one of its files.")
     need_pyarrow(source)
-    partitions = _partitions(source, files)
+    partitions = partitions_of(source, files)
     table = _joined(source, files, partitions)
     is_partition = set(partitions[0])
     names, remarks = tidy(table.column_names), Remarks()
@@ -65,7 +65,7 @@ def read_folder(source: Source, wanted: Wanted) -> Table:
     )
 
 
-def _partitions(source: Source, files: list[Path]) -> list[dict[str, str | None]]:
+def partitions_of(source: Source, files: list[Path]) -> list[dict[str, str | None]]:
     """Return the partition columns in the folder names of each file."""
     partitions: list[dict[str, str | None]] = []
     for file in files:

@@ -110,6 +110,11 @@ def _arrow(source: Source, wanted: Wanted) -> tuple[Names, list[int], Any]:
         return names, positions, table
 
 
+def is_row_name(name: str) -> bool:
+    """Whether pandas gave this name to row numbers."""
+    return _ROW_NAMES.fullmatch(name) is not None
+
+
 def without_row_names(table: Any) -> Any:
     """Return a table without the columns that pandas writes for row numbers."""
     return table.drop_columns([name for name in table.column_names if _ROW_NAMES.fullmatch(name)])
