@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from column_source import by_columns
 from greedyrls import GreedyKernelRLS, GreedyKernelRLSClassifier, files
 from internals import DenseMatrix, MatrixPoints
 from tuning import tuned
@@ -63,6 +64,13 @@ def test_a_regression(options: Any, share: float, tmp_path: Path) -> None:
     with tuned(**SMALL_CHUNKS, kernel_chunk_elements=1000, kernel_stored_share=share):
         assert_same(other.fit(points, y), expected, X, points)
     assert other.n_features_in_ == 3
+
+
+def test_a_file_by_columns() -> None:
+    X, y = data()
+    expected, points = GreedyKernelRLS(4, alpha=0.1).fit(X, y), by_columns(X)
+    with tuned(**SMALL_CHUNKS):
+        assert_same(GreedyKernelRLS(4, alpha=0.1).fit(points, y), expected, X, points)
 
 
 def test_classes_with_probabilities(tmp_path: Path) -> None:

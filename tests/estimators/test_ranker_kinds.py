@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from column_source import by_columns
 from greedyrls import GreedyRLSRanker, files
 from internals import CentredMatrix, CentredSparse, make_pairs, make_problem
 from ranking_cases import Ranking, assert_as_written_out, ranking, rankings
@@ -47,7 +48,8 @@ def test_files_against_pairs_written_out(case: Ranking) -> None:
 
 
 def kinds(X: Any, folder: Path) -> list[Any]:
-    return [sparse.csr_array(X), sparse.csc_matrix(X), in_file(X, folder)]
+    """Sparse matrices, and files by rows and by columns."""
+    return [sparse.csr_array(X), sparse.csc_matrix(X), in_file(X, folder), by_columns(X)]
 
 
 def zeros_among(case: Ranking) -> Ranking:

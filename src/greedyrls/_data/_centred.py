@@ -104,6 +104,8 @@ class CentredMatrix(Matrix):
         """Yield `question(rows, tile)` for the tiles of X, by its threads."""
 
         def ask(rows: slice, tile: Matrix) -> Answer:
+            if tile is self._X:  # a file by columns, whose tiles of rows are read one by one
+                return question(rows, self)
             return question(rows, DenseMatrix(self._centred(tile.part(slice(None)), rows)))
 
         yield from self._X.map_tiles(ask, n_vectors)
