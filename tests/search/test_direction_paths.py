@@ -281,9 +281,17 @@ def test_what_is_refused(direction: Any, tmp_path: Path) -> None:
     np.save(file, X)
     with pytest.raises(ValueError, match="is not supported with X in a file: it needs X in memory"):
         greedy_path(np.load(file, mmap_mode="r"), y, 3, direction=direction, memory_limit="1GB")
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_devices(direction: Any, tune: Tune) -> None:
     torch = pytest.importorskip("torch")
-    with pytest.raises(ValueError, match="is not supported with X on a device"):
-        greedy_path(torch.asarray(X), torch.asarray(y), 3, direction=direction)
+    tune(in_host_memory=False, copied_from_device=-1)
+    X, y = proxies(60, 18)
+    path = greedy_path(torch.asarray(X), torch.asarray(y), 3, direction=direction)
+    other = greedy_path(X, y, 3, direction=direction)
+    assert [one.features for one in path.sets] == [one.features for one in other.sets]
+    np.testing.assert_allclose(path.losses, other.losses, rtol=1e-9)
 
 
 def test_what_backward_refuses(tune: Tune) -> None:

@@ -25,6 +25,7 @@ from greedyrls import (
 from literal import nested_surface
 from problems import two_classes
 from traps import Traps
+from tuning import Tune
 
 GROUPS = [[0, 1, 2], [5, 9], [3, 7, 11, 12]]
 COSTS = np.linspace(0.5, 2.0, 16)
@@ -279,13 +280,13 @@ def test_a_table_in_a_file(data: Any, tmp_path: Path) -> None:
     )
 
 
-def test_devices_say_no(data: Any) -> None:
+@pytest.mark.parametrize("copied", [-1, 1 << 20])
+def test_devices(data: Any, copied: int, tune: Tune) -> None:
     torch = pytest.importorskip("torch")
+    tune(in_host_memory=False, copied_from_device=copied)
     X, y = data
     for way in WAYS:
-        with pytest.raises(ValueError, match=r"feature_groups|feature_costs"):
-            greedy_path(torch.tensor(X), y, 2, **way)
-    # The estimator computes with NumPy where the tensor is in host memory.
+        assert_same(greedy_path(torch.tensor(X), y, 2, **way), greedy_path(X, y, 2, **way))
     model = GreedyRLSRegressor(2, alpha=1.0, feature_groups=GROUPS).fit(torch.tensor(X), y)
     assert model.n_features_ == 2
 
