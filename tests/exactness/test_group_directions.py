@@ -102,7 +102,8 @@ def test_costs_and_a_budget(direction: str, problem: GroupCase, seed: int, share
     costs = np.random.default_rng(seed).integers(1, 6, problem.case.X.shape[1]) / 2.0
     prices = [sum(costs[list(group)]) for group in problem.groups]
     least = sum(prices[place] for place in problem.forced)
-    budget = max(least, share * sum(prices), min(prices))
+    cheapest = min(p for place, p in enumerate(prices) if place not in problem.excluded)
+    budget = max(least, share * sum(prices), cheapest)
     compare(problem, direction, feature_costs=costs.tolist(), budget=budget)
 
 
