@@ -150,6 +150,22 @@ def test_a_set_found_by_an_exchange_stays_within_the_budget() -> None:
     assert max(len(path.features(size)) for size in range(1, len(path) + 1)) <= 6
 
 
+def test_an_exchange_for_what_only_its_removal_pays_for() -> None:
+    rng = np.random.default_rng(0)
+    causes = rng.standard_normal((50, 2))
+    y = causes.sum(axis=1)
+    both = y[:, None] + 0.3 * rng.standard_normal((50, 1))
+    X = np.hstack([both, causes])
+    case = Case(X, y, 2, {"alpha": 0.01, "fit_intercept": True})
+    problem = GroupCase(case, ((0,), (1,), (2,)), 2, [], [])
+    # Once the first is paid for, the third is too dear.
+    compare(problem, "swap", feature_costs=[3.0, 2.0, 3.0], budget=5.0)
+    path = greedy_path(
+        X, y, 2, alpha=0.01, feature_costs=[3.0, 2.0, 3.0], budget=5.0, direction="swap"
+    )
+    assert sorted(path.indices) == [1, 2]
+
+
 def test_backward_keeps_what_the_budget_pays_for() -> None:
     problem = astray(1, 2)
     X, y = problem.case.X, problem.case.y
