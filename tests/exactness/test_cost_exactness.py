@@ -126,6 +126,18 @@ def test_the_cheaper_of_two_that_tell_the_same() -> None:
     assert greedy_path(X, y, 1, feature_costs=[1.9, 1.0, 1.9]).indices.tolist() == [0]
 
 
+def test_the_cheapest_where_all_balanced_errors_are_the_same() -> None:
+    """Without costs squared loss would break the tie."""
+    y = np.repeat([-1.0, 1.0], 20)
+    strong, weak = 3.0 * y, y + np.tile([0.1, -0.1], 20)
+    X = np.stack([weak, strong, weak], axis=1)
+    options: dict[str, Any] = {"loss": "balanced_zero_one"}
+    assert greedy_path(X, y, 1, **options).indices.tolist() == [1]
+    path = greedy_path(X, y, 1, feature_costs=[1.0, 1.0, 0.5], n_runners_up=2, **options)
+    assert path.indices.tolist() == [2]
+    assert [index for index, _ in path.steps[0].runners_up] == [0, 1]
+
+
 @pytest.mark.parametrize("search", ["bounded", "exhaustive"])
 def test_where_nothing_helps_the_smallest_loss_counts(search: Any) -> None:
     """A loss that rises is no better for a feature that costs much."""

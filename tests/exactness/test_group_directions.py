@@ -102,7 +102,8 @@ def test_costs_and_a_budget(direction: str, problem: GroupCase, seed: int, share
     costs = np.random.default_rng(seed).integers(1, 6, problem.case.X.shape[1]) / 2.0
     prices = [sum(costs[list(group)]) for group in problem.groups]
     least = sum(prices[place] for place in problem.forced)
-    budget = max(least, share * sum(prices), min(prices))
+    cheapest = min(p for place, p in enumerate(prices) if place not in problem.excluded)
+    budget = max(least, share * sum(prices), cheapest)
     compare(problem, direction, feature_costs=costs.tolist(), budget=budget)
 
 
@@ -147,6 +148,22 @@ def test_a_set_found_by_an_exchange_stays_within_the_budget() -> None:
         direction="swap",
     )
     assert max(len(path.features(size)) for size in range(1, len(path) + 1)) <= 6
+
+
+def test_an_exchange_for_what_only_its_removal_pays_for() -> None:
+    rng = np.random.default_rng(0)
+    causes = rng.standard_normal((50, 2))
+    y = causes.sum(axis=1)
+    both = y[:, None] + 0.3 * rng.standard_normal((50, 1))
+    X = np.hstack([both, causes])
+    case = Case(X, y, 2, {"alpha": 0.01, "fit_intercept": True})
+    problem = GroupCase(case, ((0,), (1,), (2,)), 2, [], [])
+    # Once the first is paid for, the third is too dear.
+    compare(problem, "swap", feature_costs=[3.0, 2.0, 3.0], budget=5.0)
+    path = greedy_path(
+        X, y, 2, alpha=0.01, feature_costs=[3.0, 2.0, 3.0], budget=5.0, direction="swap"
+    )
+    assert sorted(path.indices) == [1, 2]
 
 
 def test_backward_keeps_what_the_budget_pays_for() -> None:

@@ -34,7 +34,7 @@ class EveryCandidate:
         count = min(n_runners_up + 1, len(candidates))
         losses, tolerances = state.candidate_losses(candidates, judge, count)
         second = None
-        if breaks_ties(state.criterion_loss):
+        if judge.costs is None and breaks_ties(state.criterion_loss):  # else costs break it
             second = partial(state.squared_losses, candidates)
         return choose_among(candidates, losses, tolerances, n_runners_up, second, judge)
 

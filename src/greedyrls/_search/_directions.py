@@ -153,7 +153,9 @@ def _first_exchange(
     """Make the first exchange that helps; None, with the state unchanged, if none does."""
     selected = list(state.selected)
     choice = _worst(state, protected, len(selected), float("inf"))
-    if choice is None or not (state.barred < 0.0).any():
+    # What the budget does not pay for now it may pay for after a removal.
+    has_others = state.problem.budget is not None or (state.barred < 0.0).any()
+    if choice is None or not has_others:
         return None
     removals = [(choice.feature, choice.loss), *choice.runners_up]
     target, held = state.loss - state.tie(state.loss), state.held()
