@@ -54,7 +54,7 @@ def choose_removal(
     removed, so that among equal features the one with the lowest index stays.
     """
     selected = np.array(state.layout.entries(state.selected), dtype=np.intp)
-    (free,) = (~np.isin(selected, list(protected))).nonzero()
+    (free,) = np.nonzero([index not in protected for index in selected.tolist()])
     if not len(free):
         return None
     bounds = state.removal_bounds()

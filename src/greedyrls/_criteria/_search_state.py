@@ -60,12 +60,13 @@ class Held(NamedTuple):
     selected: tuple[int, ...]
     blocks: tuple[Handle, ...]
     removals: Removals  # of all its features
+    n_updates: int = 0  # since its rows were computed from scratch
 
-    def removal_to(self, order: Sequence[int]) -> Removals:
-        """The removal that leads to a set of one less, in the same order."""
-        (place,) = (place for place, index in enumerate(self.selected) if index not in set(order))
+    def removal_of(self, index: int) -> Removals:
+        """The removal of one of its features."""
         beta, delta, rho, _ = self.removals
-        return Removals(beta[:, [place]], delta[[place]], rho[:, [place]])
+        place = [self.selected.index(index)]
+        return Removals(beta[:, place], delta[place], rho[:, place])
 
 
 class SetColumns:

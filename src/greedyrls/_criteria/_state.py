@@ -40,6 +40,8 @@ MARGIN = 1e-9
 # A pivot further than this (relative to A_bb) from its value in the data means that the
 # recurrences have drifted: feature space is then rebuilt from the chosen features.
 DRIFT_BOUND = 1e-10
+# Removals that may update r and d before these are computed from scratch.
+_MOST_UPDATES = 8
 
 
 def pivot_of(scores: Scores, position: int) -> Pivot:
@@ -72,6 +74,7 @@ class SelectionState(SearchState):
         self._columns = SetColumns(data.gram, data.centred, (self.problem.n_features,))
         self.bar_spanned()
         self.largest_drift = 0.0
+        self._n_updates = 0  # removals since r and d were computed from scratch
         self.statistics = data.statistics
         self.target_energy = data.statistics.r_r
         self.loss_weight = self.start.total_weight * self.problem.n_targets
@@ -177,7 +180,7 @@ class SelectionState(SearchState):
             return None
         selected = self.features.selected
         removals = Removals(*self.features.model.removals(np.arange(len(selected))))
-        return Held(tuple(selected), self.samples.blocks, removals)
+        return Held(tuple(selected), self.samples.blocks, removals, self._n_updates)
 
     def _factor_sums(self, order: list[int], inverse: Float, split: int = 0) -> Float:
         question = partial(factor_sums, features=tuple(order), inverse=inverse)
@@ -186,15 +189,25 @@ class SelectionState(SearchState):
 
     def _place(self, order: list[int], columns: Float, inverse: Float, held: Held | None) -> None:
         move_to(self.features, order, columns, inverse)
-        if held is None:
+        removal = None if held is None else self._accurate_removal(order, held)
+        if held is not None and removal is not None:
+            self._n_updates = held.n_updates + 1
+            question = partial(without, features=tuple(order), removals=removal)
+            self.samples.move_to(held.blocks, question)
+        else:
+            self._n_updates = 0
             steps = inverse @ self.start.correlation[:, order].T
             question = partial(
                 at_set, features=tuple(order), inverse=inverse, steps=steps, kept=order
             )
             self.samples.move_to(self.data.samples.blocks, question)
-        else:
-            question = partial(without, features=tuple(order), removals=held.removal_to(order))
-            self.samples.move_to(held.blocks, question)
+
+    def _accurate_removal(self, order: list[int], held: Held) -> Removals | None:
+        """The removal that leads from a held set to this one, if r and d keep their digits."""
+        (index,) = set(held.selected).difference(order)
+        removal = held.removal_of(index)
+        is_lost = removal.delta[0] < REFINED_PIVOT * self.features.pivot_scale(index)
+        return None if is_lost or held.n_updates >= _MOST_UPDATES else removal
 
     @property
     def _largest_d(self) -> float:

@@ -86,6 +86,7 @@ def at_set(
     """
     for index in kept:
         block.columns.keep(index)
+    block.columns.arrange()
     r, d = np.empty_like(block.r), np.empty_like(block.d)
     for rows in _row_tiles(block, len(features)):
         q = inverse @ _columns(block, features, rows)

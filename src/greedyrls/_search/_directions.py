@@ -47,7 +47,7 @@ def _removed(
         return None
     with ignore_rounding():
         gone = state.layout.members(choice.feature)
-        state.move_to([index for index in before if index not in gone])
+        state.move_to([index for index in before if index not in gone], state.held())
         if not state.loss < below:
             state.move_to(before)
             return None
@@ -62,6 +62,33 @@ def _worst(
         return None
     with ignore_rounding():
         return choose_removal(state, protected, n_runners_up, below)
+
+
+class _Visited:
+    """Sets to which the best feature was added: no set of one more is better than what followed.
+
+    So of a set {a, b} ∪ T, where T was visited, neither a nor b is worth removing: with the other
+    one T has no lower loss than the best known of that size. The features that were added last are
+    nearly always among those whose removal costs least, so that this spares most looks at the rows.
+    """
+
+    def __init__(self, state: Any, n_runners_up: int) -> None:
+        # By cost, or beside kernel functions that span others, another than the best feature may be
+        # added; runners-up name all removals.
+        is_best = state.layout.is_single and state.layout.costs is None
+        self._is_used = is_best and state.problem.X.centers is None and not n_runners_up
+        self._sets: dict[int, list[frozenset[int]]] = {}
+
+    def note(self, selected: Sequence[int]) -> None:
+        """Note a set to which the best feature will be added."""
+        if self._is_used:
+            self._sets.setdefault(len(selected), []).append(frozenset(selected))
+
+    def not_worth_removing(self, selected: Sequence[int]) -> set[int]:
+        """Return features without which the loss is not below the best one known."""
+        others = self._sets.get(len(selected) - 2, ())
+        chosen = frozenset(selected)
+        return {index for known in others if known < chosen for index in chosen - known}
 
 
 def floating(
@@ -79,15 +106,17 @@ def floating(
     """
     state.keep_columns()
     size = n_entries(state)
-    best = {size: state.loss}
+    best, visited = {size: state.loss}, _Visited(state, n_runners_up)
     while size < n_features and affords_more(state):
+        visited.note(state.selected)
         step = _add(state, criterion, n_features, n_runners_up)
         size += 1
         best[size] = min(step.loss, best.get(size, step.loss))
         yield step
         while True:
             known = best.get(size - 1, -float("inf"))
-            removal = _removed(state, protected, n_runners_up, known - state.tie(known))
+            kept = {*protected, *visited.not_worth_removing(state.selected)}
+            removal = _removed(state, kept, n_runners_up, known - state.tie(known))
             if removal is None:
                 break
             size -= 1
