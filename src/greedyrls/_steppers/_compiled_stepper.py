@@ -19,7 +19,7 @@ from .._criteria import (
     ManyFoldState,
     SelectionState,
 )
-from .._features import note_step
+from .._features import Ranking, note_step
 from .._problem import Loss, make_loss
 from .._rows import SampleStatistics
 from ._compiled_folds import compiled_fold_stepper
@@ -60,23 +60,28 @@ def compiled_stepper(state: SelectionState, criterion: object, n_runners_up: int
     return CompiledStepper(module, state, loss, n_runners_up)
 
 
-def _rows_of(module: ModuleType, state: SelectionState, loss: Loss) -> CompiledRows:
-    """Return what all searches on the same data share, made by the first."""
+def _rows_of(
+    module: ModuleType, state: SelectionState, loss: Loss, keeps_z: bool | None
+) -> CompiledRows:
+    """Return what all searches of a kind on the same data share, made by the first."""
     data: LooData = state.data
-    if loss.name not in data.compiled:
-        data.compiled[loss.name] = CompiledRows(module, data, state, loss)
-    rows: CompiledRows = data.compiled[loss.name]
+    kind = loss.name, keeps_z
+    if kind not in data.compiled:
+        data.compiled[kind] = CompiledRows(module, data, state, loss, keeps_z)
+    rows: CompiledRows = data.compiled[kind]
     return rows
 
 
 class CompiledStepper:
     """The `Stepper` of a leave-one-out search on a dense array."""
 
+    _keeps_z: bool | None = None  # whether z of all candidates is kept; None: if X is small
+
     def __init__(
         self, module: ModuleType, state: SelectionState, loss: Loss, n_runners_up: int
     ) -> None:
         self._module, self._state, self._loss = module, state, loss
-        self._rows = _rows_of(module, state, loss)
+        self._rows = _rows_of(module, state, loss, self._keeps_z)
         self._search: object = None
         self._room = 0
         self._n_whole = state.size  # features that the general engine knows of
@@ -99,7 +104,7 @@ class CompiledStepper:
             index = selected[self._size]
             answer = self._module.add(self._search, index)
             if answer == NEEDS_COLUMN:
-                self._rows.take(index, *in_order(selected[self._size + 1 :]))
+                self._fetch(index, *in_order(selected[self._size + 1 :]))
             elif answer == TAKEN:
                 self._size += 1
             else:
@@ -123,7 +128,7 @@ class CompiledStepper:
             self._room,
             rows.keeps_z,
         )
-        self._size = 0
+        self._size = self._evaluations = 0
 
     def step(self, last: int) -> int | Stop:
         """Take a step in C."""
@@ -132,7 +137,7 @@ class CompiledStepper:
             self._grow(last)
         while (answer := module.step(self._search, self._best, self._losses)) != TAKEN:
             if answer == NEEDS_COLUMN:
-                self._rows.take(int(self._best[0]), self._ranking, last - self._size)
+                self._fetch(int(self._best[0]), self._ranking, last - self._size)
             elif answer == NEEDS_ANCHOR:
                 anchor = np.empty((self._rows.n_targets, self._rows.n_rows))
                 module.read(self._search, "g", anchor)
@@ -142,10 +147,18 @@ class CompiledStepper:
                 return STOPS[answer]
         index = int(self._best[0])
         if not self._rows.keeps_z:
-            self._rows.take(index, self._ranking, last - self._size)  # it is there
+            self._take(index, self._ranking, last - self._size)  # it is there
         self._note(index)
         self._size += 1
         return index
+
+    def _take(self, index: int, ranking: Ranking, remaining: int) -> None:
+        """Have the Gram column of a feature, computed with those that are likely needed next."""
+        self._rows.gram.take(index, ranking, remaining)
+
+    def _fetch(self, index: int, ranking: Ranking, remaining: int) -> None:
+        """Let the compiled search have a Gram column that it does not know."""
+        self._take(index, ranking, remaining)
 
     def _grow(self, last: int) -> None:
         """Start again with more room, and add what was chosen."""
@@ -166,6 +179,16 @@ class CompiledStepper:
         module.read(self._search, "products", products)
         note_step(state.features, index, products)
         state.barred[index] = np.inf
+        self._note_model()
+        self.runners_up = tuple(
+            (int(other), float(loss))
+            for other, loss in zip(self._best[1:], self._losses[1:], strict=True)
+            if other >= 0
+        )
+
+    def _note_model(self) -> None:
+        """Let the state know the loss of the current model, and counters."""
+        state, module = self._state, self._module
         module.read(self._search, "sums", self._sums)
         module.read(self._search, "counters", self._counters)
         state.statistics = SampleStatistics.unpacked(self._sums.copy())
@@ -175,11 +198,6 @@ class CompiledStepper:
         state.largest_drift = max(state.largest_drift, float(self._counters[2]))
         if isinstance(state, LossState):
             state.set_rows(*self._residuals())
-        self.runners_up = tuple(
-            (int(other), float(loss))
-            for other, loss in zip(self._best[1:], self._losses[1:], strict=True)
-            if other >= 0
-        )
 
     def _residuals(self) -> tuple[Float, Float]:
         """Return r and d of all rows, those without weight included."""
