@@ -21,7 +21,7 @@ from harness.measure import timed
 from harness.suite import RESULTS, Environment, Suite, option
 
 from .quality import data, final
-from .quality.splits import make_split, repeats_for, sizes_for
+from .quality.splits import make_split, n_varying, repeats_for
 from .quality.tasks import Array, Task, task_of
 
 DIRECTIONS: tuple[Any, ...] = ("forward", "floating", "foba", "swap", "backward")
@@ -35,7 +35,10 @@ class Options(suite.Options):
     output: Path = option(RESULTS / "direction_quality.json", "where the JSON goes")
     data_dir: Path | None = option(None, "folder of the data sets of the paper")
     only: tuple[str, ...] = option(SMALL, "these data sets", data.NAMES, "NAME")
-    most: int = option(20, "the largest size")
+    directions: tuple[str, ...] = option(
+        DIRECTIONS, "these directions; forward is always among them", DIRECTIONS, "NAME"
+    )
+    sizes: tuple[int, ...] = option((5, 20), "numbers of features, below those of the data")
     repeats: int | None = option(None, "splits of each data set; by default by its rows")
 
 
@@ -47,8 +50,9 @@ def rows(options: Options) -> Iterator[dict[str, Any]]:
             continue
         X, y = data.load(name, options.data_dir)
         repeats = options.repeats or repeats_for(len(y))
-        for k in (size for size in sizes_for(X) if size <= options.most):
-            yield compare(name, X, y, k, repeats)
+        directions = dict.fromkeys(("forward", *options.directions))
+        for k in (size for size in options.sizes if size < n_varying(X)):
+            yield compare(name, X, y, k, repeats, tuple(directions))
 
 
 def document(
@@ -58,15 +62,17 @@ def document(
     return list(found)
 
 
-def compare(name: str, X: Array, y: Any, k: int, repeats: int) -> dict[str, Any]:
-    """Scores (percent) and seconds of all directions, one for each split."""
+def compare(
+    name: str, X: Array, y: Any, k: int, repeats: int, directions: tuple[Any, ...]
+) -> dict[str, Any]:
+    """Scores (percent) and seconds of some directions, one for each split."""
     task = task_of(y)
     estimator = GreedyRLSRegressor if task is Task.REGRESSION else GreedyRLSClassifier
-    scores: dict[str, list[float]] = {direction: [] for direction in DIRECTIONS}
-    seconds: dict[str, list[float]] = {direction: [] for direction in DIRECTIONS}
+    scores: dict[str, list[float]] = {direction: [] for direction in directions}
+    seconds: dict[str, list[float]] = {direction: [] for direction in directions}
     for number in range(repeats):
         split = make_split(X, y, task, number)
-        for direction in DIRECTIONS:
+        for direction in directions:
             model = estimator(k, direction=direction)
             taken, _ = timed(partial(model.fit, split.X, split.y))
             seconds[direction].append(round(taken, 4))
@@ -79,12 +85,13 @@ def line_of(row: dict[str, Any]) -> str:
     """A line of the table: the score forward, and what the others gain, with standard errors."""
     forward = np.array(row["scores"]["forward"])
     cells = [f"{forward.mean():.2f}"]
-    for direction in DIRECTIONS[1:]:
+    others = [name for name in row["scores"] if name != "forward"]
+    for direction in others:
         gain = np.array(row["scores"][direction]) - forward
         error = gain.std(ddof=1) / np.sqrt(len(gain))
         cells.append(f"{gain.mean():+.2f} ± {error:.2f}".replace("-", "−"))
     total = {name: sum(times) for name, times in row["seconds"].items()}
-    ratios = ", ".join(f"{total[name] / total['forward']:.1f}" for name in DIRECTIONS[1:])
+    ratios = ", ".join(f"{total[name] / total['forward']:.1f}" for name in others)
     return f"| {row['data']} | {row['k']} | {' | '.join(cells)} | {ratios} |"
 
 

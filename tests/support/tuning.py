@@ -99,6 +99,7 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
             False: _NOT_COMPILED
             | {
                 "_steppers._compiled_stepper.native": lambda: None,
+                "_steppers._compiled_moves.native": lambda: None,
                 "_search._searches.native": lambda: None,
                 "_criteria._curves.native": lambda: None,
             },
@@ -119,6 +120,17 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     ),
     # Bytes that are fetched together from a cluster.
     "fetched_bytes": constant("_cluster._partitions._FETCHED"),
+    # Who moves to a smaller set: compiled steps, or the general engine, after which compiled ones
+    # begin again at once.
+    "compiled_moves": choice(
+        {
+            "compiled": {"_steppers._compiled_moves._QUICK_START": math.inf},
+            "general": {
+                "_steppers._compiled_moves._QUICK_START": 0.0,
+                "_steppers._compiled_moves._SAVED": math.inf,
+            },
+        }
+    ),
     # Elements of X from which a single search has threads over rows rather than compiled steps.
     "threads_over_rows": constant("_select._request._WORTH_THREADS"),
     # Elements of X from which compiled searches run in threads.

@@ -32,10 +32,14 @@ def repeats_for(rows: int) -> int:
     return SMALL_REPEATS if rows <= SMALL_ROWS else LARGE_REPEATS
 
 
+def n_varying(X: Array) -> int:
+    """The number of features that are not constant."""
+    return int(np.count_nonzero(np.ptp(X, axis=0)))
+
+
 def sizes_for(X: Array) -> list[int]:
     """The sizes below the number of features that are not constant."""
-    varying = int(np.count_nonzero(np.ptp(X, axis=0)))
-    return [k for k in SIZES if k < varying]
+    return [k for k in SIZES if k < n_varying(X)]
 
 
 def row_counts(rows: int) -> tuple[int, int]:

@@ -229,6 +229,33 @@ class SelectedColumns:
                 yield slice(first, first + count), buffer[..., :count, rows]
             first += count
 
+    def arranged(
+        self, features: Sequence[int], make: Callable[[int], Float], width: int | None = None
+    ) -> SelectedColumns:
+        """The columns of features in their order, in buffers of their own, of another width.
+
+        `make` makes those that are not kept, (… × rows). Those over the limit are left out.
+        """
+        arranged = replace(self, width=width or self.width, positions={}, buffers=())
+        kept = [self.positions.get(feature, -1) for feature in features[: self.limit]]
+        if not kept:
+            return arranged
+        first = self.column(kept[0]) if kept[0] >= 0 else make(features[0])
+        buffers = []
+        for start in range(0, len(kept), arranged.width):
+            size = min(arranged.width, self.limit - start)
+            buffer = location_of(first).buffer((*first.shape[:-1], size, first.shape[-1]))
+            positions = np.array(kept[start : start + size])
+            for number, source in enumerate(self.buffers):
+                (inside,) = (positions // self.width == number).nonzero()
+                if len(inside):
+                    buffer[..., inside, :] = source[..., positions[inside] % self.width, :]
+            for row in (positions < 0).nonzero()[0].tolist():
+                position = start + row
+                buffer[..., row, :] = make(features[position]) if position else first
+            buffers.append(buffer)
+        return replace(arranged, buffers=tuple(buffers)).with_features(features[: len(kept)])
+
     def leading(self, features: Sequence[int], rows: Rows = slice(None)) -> Float | None:
         """Columns of the first features, as far as they are in one buffer (c × rows).
 

@@ -298,6 +298,8 @@ class BackwardState:
             math.nan if covariance is None else math.sqrt(max(0.0, float(covariance[0, 0])))
         )
 
+    bounds_removals = False  # there are none
+
     def removal_bounds(self) -> None:
         """Return None: all losses are computed together."""
 

@@ -54,7 +54,7 @@ class LooData(SearchData):
     ) -> None:
         super().__init__(problem)
         self.is_shared = is_shared  # several searches use them
-        self.compiled: dict[str, Any] = {}  # what compiled searches share, by loss
+        self.compiled: dict[Any, Any] = {}  # what compiled searches share, by their kind
         if problem.X.has_own_threads:
             n_jobs = 1
         if n_jobs > 1 and block_rows is None:

@@ -33,6 +33,11 @@ class Shrinkable(Protocol):
         """The groups that they belong to."""
         ...
 
+    @property
+    def bounds_removals(self) -> bool:
+        """Whether bounds of removals take less time than all their losses."""
+        ...
+
     def removal_bounds(self) -> Float | None:
         """Without each chosen feature, or group, the loss is at least this; None if not known."""
         ...
@@ -54,10 +59,10 @@ def choose_removal(
     removed, so that among equal features the one with the lowest index stays.
     """
     selected = np.array(state.layout.entries(state.selected), dtype=np.intp)
-    (free,) = (~np.isin(selected, list(protected))).nonzero()
+    (free,) = np.nonzero([index not in protected for index in selected.tolist()])
     if not len(free):
         return None
-    bounds = state.removal_bounds()
+    bounds = state.removal_bounds() if state.bounds_removals else None
     if bounds is None:
         losses, tolerances = finite_losses(*state.removal_losses(free))
     else:

@@ -63,12 +63,13 @@ class Held(NamedTuple):
     selected: tuple[int, ...]
     blocks: tuple[Handle, ...]
     removals: Removals  # of all its features
+    n_updates: int = 0  # since its rows were computed from scratch
 
-    def removal_to(self, order: Sequence[int]) -> Removals:
-        """The removal that leads to a set of one less, in the same order."""
-        (place,) = (place for place, index in enumerate(self.selected) if index not in set(order))
+    def removal_of(self, index: int) -> Removals:
+        """The removal of one of its features."""
         beta, delta, rho, _ = self.removals
-        return Removals(beta[:, [place]], delta[[place]], rho[:, [place]])
+        place = [self.selected.index(index)]
+        return Removals(beta[:, place], delta[place], rho[:, place])
 
 
 class SetColumns:
@@ -216,6 +217,10 @@ class SearchState(ABC):
         self._columns.of([*self.selected, *features])
         self.gram.expect(_BATCH)
 
+    def gram_column(self, index: int, ranking: Ranking, remaining: int) -> Float:
+        """Return the Gram column of a feature to add; `ranking` names the likely next ones."""
+        return self._columns.take(index, ranking, remaining)
+
     def move_to(self, features: Sequence[int], held: Held | None = None) -> None:
         """Move to any set of features, without the accumulated rounding of earlier steps.
 
@@ -223,15 +228,18 @@ class SearchState(ABC):
         """
         order = list(features)
         columns = self._columns.of(order)
-        square = self.features.penalty.square(len(order))
-        try:
-            gram = columns[self._training][..., order]
-            inverse = _inverse_factor(gram, square, partial(self._factor_sums, order))
-        except np.linalg.LinAlgError as error:
-            raise NumericalLimit("the chosen features are dependent up to rounding") from error
+        inverse = self._inverse_of(order, columns[self._training][..., order])
         self._place(order, columns, inverse, held)
         open_candidates(self)
         self._measure()
+
+    def _inverse_of(self, order: list[int], gram: Float) -> Float:
+        """Return L⁻¹ of the part of A of some features, (… × |S| × |S|)."""
+        square = self.features.penalty.square(len(order))
+        try:
+            return _inverse_factor(gram, square, partial(self._factor_sums, order))
+        except np.linalg.LinAlgError as error:
+            raise NumericalLimit("the chosen features are dependent up to rounding") from error
 
     @abstractmethod
     def _factor_sums(self, order: list[int], inverse: Float, split: int = 0) -> Float:
@@ -244,6 +252,11 @@ class SearchState(ABC):
     @abstractmethod
     def _measure(self) -> None:
         """Update what is known of the current models from their rows."""
+
+    @property
+    def bounds_removals(self) -> bool:
+        """Whether bounds of removals take less time than all their losses."""
+        return True
 
     def removal_bounds(self) -> Float | None:
         """Return lower bounds of the losses without each chosen feature, (|S|).

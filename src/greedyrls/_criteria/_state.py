@@ -14,8 +14,10 @@ from .._features import (
     GroupPairs,
     Pivot,
     Ranking,
+    extend_model,
     follow_spread,
     move_to,
+    note_model,
     penalty_of,
     rebuild,
 )
@@ -28,6 +30,7 @@ from .._rows import (
     chosen_products,
     factor_sums,
     removal_squares,
+    with_rows,
     without,
 )
 from ._choice import NumericalLimit
@@ -40,6 +43,10 @@ MARGIN = 1e-9
 # A pivot further than this (relative to A_bb) from its value in the data means that the
 # recurrences have drifted: feature space is then rebuilt from the chosen features.
 DRIFT_BOUND = 1e-10
+# Elements of all chosen columns up to which every removal is scored: bounds would take as long.
+_LITTLE = 1 << 15
+# Removals that may update r and d before these are computed from scratch.
+_MOST_UPDATES = 8
 
 
 def pivot_of(scores: Scores, position: int) -> Pivot:
@@ -72,6 +79,7 @@ class SelectionState(SearchState):
         self._columns = SetColumns(data.gram, data.centred, (self.problem.n_features,))
         self.bar_spanned()
         self.largest_drift = 0.0
+        self._n_updates = 0  # removals since r and d were computed from scratch
         self.statistics = data.statistics
         self.target_energy = data.statistics.r_r
         self.loss_weight = self.start.total_weight * self.problem.n_targets
@@ -177,7 +185,19 @@ class SelectionState(SearchState):
             return None
         selected = self.features.selected
         removals = Removals(*self.features.model.removals(np.arange(len(selected))))
-        return Held(tuple(selected), self.samples.blocks, removals)
+        return Held(tuple(selected), self.samples.blocks, removals, self._n_updates)
+
+    def place_noted(self, r: Float, d: Float, is_one_more: bool) -> None:
+        """Let the model and its rows follow a set that a stepper noted; candidates do not.
+
+        It may have one feature more than the set before.
+        """
+        order = self.features.selected
+        if not (is_one_more and extend_model(self.features)):
+            note_model(self.features, self._inverse_of(order, self.features.gram))
+        question = partial(with_rows, features=tuple(order), r=r, d=d)
+        self.samples.move_to(self.data.samples.blocks, question)
+        self._n_updates = 0
 
     def _factor_sums(self, order: list[int], inverse: Float, split: int = 0) -> Float:
         question = partial(factor_sums, features=tuple(order), inverse=inverse)
@@ -186,20 +206,35 @@ class SelectionState(SearchState):
 
     def _place(self, order: list[int], columns: Float, inverse: Float, held: Held | None) -> None:
         move_to(self.features, order, columns, inverse)
-        if held is None:
+        removal = None if held is None else self._accurate_removal(order, held)
+        if held is not None and removal is not None:
+            self._n_updates = held.n_updates + 1
+            question = partial(without, features=tuple(order), removals=removal)
+            self.samples.move_to(held.blocks, question)
+        else:
+            self._n_updates = 0
             steps = inverse @ self.start.correlation[:, order].T
             question = partial(
                 at_set, features=tuple(order), inverse=inverse, steps=steps, kept=order
             )
             self.samples.move_to(self.data.samples.blocks, question)
-        else:
-            question = partial(without, features=tuple(order), removals=held.removal_to(order))
-            self.samples.move_to(held.blocks, question)
+
+    def _accurate_removal(self, order: list[int], held: Held) -> Removals | None:
+        """The removal that leads from a held set to this one, if r and d keep their digits."""
+        (index,) = set(held.selected).difference(order)
+        removal = held.removal_of(index)
+        is_lost = removal.delta[0] < REFINED_PIVOT * self.features.pivot_scale(index)
+        return None if is_lost or held.n_updates >= _MOST_UPDATES else removal
 
     @property
     def _largest_d(self) -> float:
         """The largest d of the empty model, which no d exceeds."""
         return self.data.statistics.largest_d
+
+    @property
+    def bounds_removals(self) -> bool:
+        """Whether bounds of removals take less time than all their losses."""
+        return self.size * self.problem.n_samples > _LITTLE
 
     def _least_without(self) -> Float:
         squares = removal_norms(self.features, self.statistics.r_r).sum(axis=0)

@@ -17,6 +17,9 @@ from ._feature_sets import removal_squares as removal_squares
 from ._feature_space import FeatureSpace as FeatureSpace
 from ._feature_space import Pivot as Pivot
 from ._feature_space import entries as entries
+from ._feature_space import extend_model as extend_model
+from ._feature_space import note_model as note_model
+from ._feature_space import note_set as note_set
 from ._feature_space import note_step as note_step
 from ._feature_space import take_back as take_back
 from ._fold_space import FoldSpace as FoldSpace

@@ -54,7 +54,7 @@ def rebuild(space: FeatureSpace, columns: Float, inverse: Float | None = None) -
         factor = np.linalg.cholesky(A + square)
         inverse = np.tril(np.linalg.inv(factor))
     else:
-        factor = np.tril(np.linalg.inv(inverse))
+        factor = (A + square) @ inverse.T
     space._inverse[:s, :s] = inverse
     weights = space._weights[:s] = inverse.T @ (inverse @ correlation.T)
     # q̃_u·q̃_s, rows and penalty together, is 1 or 0: subtract the part of the penalty.

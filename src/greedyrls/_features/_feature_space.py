@@ -8,12 +8,14 @@ per row), δ_i, τ_i, and for each candidate ‖z_i‖² and r·z_i.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import (
+    REFINED_PIVOT,
     ArrayLocation,
     Float,
     location_of,
@@ -299,6 +301,42 @@ def note_step(space: FeatureSpace, index: int, products: Float) -> None:
     space._gram[s, : s + 1] = space._gram[: s + 1, s] = products
     space._chosen[s] = index
     space.selected.append(index)
+
+
+def note_set(space: FeatureSpace, features: Sequence[int], gram: Float) -> None:
+    """Note a set to which a stepper moved, with X_S'X_S."""
+    s = len(features)
+    while space._L.shape[0] < s:
+        space._grow()
+    space._gram[:s, :s] = gram
+    space._chosen[:s] = features
+    space.selected = list(features)
+
+
+def note_model(space: FeatureSpace, inverse: Float) -> None:
+    """Note the model of a set that is known by its Gram matrix, given L⁻¹ of its part of A."""
+    s = space.size
+    (correlation,) = entries(space.location, space._chosen[:s], space.correlation)
+    space._inverse[:s, :s] = inverse
+    space._weights[:s] = inverse.T @ (inverse @ correlation.T)
+
+
+def extend_model(space: FeatureSpace) -> bool:
+    """Note the model of a set by that without its last feature, unless this loses digits."""
+    s = space.size - 1
+    index, inverse, products = space.selected[-1], space._inverse[:s, :s], space._gram[s, :s]
+    scale = space.pivot_scale(index)
+    on_pivots = inverse @ products
+    delta = scale - float(on_pivots @ on_pivots)
+    if delta < REFINED_PIVOT * scale:
+        return False
+    beta = on_pivots @ inverse
+    rho = (space.correlation[:, index] - products @ space._weights[:s]) / delta
+    space._inverse[s, :s] = beta / -math.sqrt(delta)
+    space._inverse[s, s] = 1.0 / math.sqrt(delta)
+    space._weights[:s] -= beta[:, None] * rho
+    space._weights[s] = rho
+    return True
 
 
 def take_back(space: FeatureSpace, size: int) -> list[int]:

@@ -242,7 +242,7 @@ class FoldSpace(StackedSpace):
         self.selected = list(features)
         back = inverse.transpose(0, 2, 1)
         L, V = inverse @ on_train, inverse @ on_test
-        L[:, :, features] = np.linalg.inv(inverse).transpose(0, 2, 1)
+        L[:, :, features] += inverse @ self.penalty.square(s)
         overlap = V[:, :, features] @ back
         overlap = 0.5 * (overlap + overlap.transpose(0, 2, 1))
         steps = inverse @ self.correlation[:, :, features].transpose(0, 2, 1)  # (K × |S| × t)

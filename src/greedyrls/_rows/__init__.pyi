@@ -12,6 +12,7 @@ from ._at_set import removal_losses as removal_losses
 from ._at_set import removal_predictions as removal_predictions
 from ._at_set import removal_squares as removal_squares
 from ._at_set import removed_columns as removed_columns
+from ._at_set import with_rows as with_rows
 from ._at_set import without as without
 from ._block_set import BlockSet as BlockSet
 from ._blocks import RowBlock as RowBlock

@@ -76,6 +76,13 @@ def factor_sums(block: RowBlock, features: tuple[int, ...], inverse: Float) -> F
     return FactorSums(total)
 
 
+def with_rows(block: RowBlock, features: tuple[int, ...], r: Float, d: Float) -> RowBlock:
+    """Return the block with these features, whose r and d are known; the last one may be new."""
+    block.columns.keep(features[-1])
+    block.columns.arrange()
+    return replace(block, r=r, d=d, chosen=features, anchor=None)
+
+
 def at_set(
     block: RowBlock, features: tuple[int, ...], inverse: Float, steps: Float, kept: Sequence[int]
 ) -> RowBlock:
@@ -86,6 +93,7 @@ def at_set(
     """
     for index in kept:
         block.columns.keep(index)
+    block.columns.arrange()
     r, d = np.empty_like(block.r), np.empty_like(block.d)
     for rows in _row_tiles(block, len(features)):
         q = inverse @ _columns(block, features, rows)

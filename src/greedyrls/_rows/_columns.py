@@ -11,7 +11,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,30 @@ _LIMITED_BUFFER_COLUMNS = 16
 _OVERFLOW_COLUMNS = 8
 
 
+# Views into which an arrangement may fall before it is made again, and its room for more columns.
+_MOST_VIEWS = 5
+_SPARE_COLUMNS = 8
+
+
+class _Arrangement(NamedTuple):
+    """The columns of a set of features as few views of one buffer."""
+
+    selected: SelectedColumns
+    features: tuple[int, ...]
+    views: tuple[tuple[slice, slice], ...]  # positions in `features`, and rows of the buffer
+
+    @classmethod
+    def of(cls, selected: SelectedColumns, features: tuple[int, ...]) -> _Arrangement:
+        """Cut the features where their columns are not next to each other."""
+        rows = [selected.positions[feature] for feature in features]
+        cuts = [place for place, (one, next) in enumerate(pairwise(rows), 1) if next != one + 1]
+        views = tuple(
+            (slice(first, last), slice(rows[first], rows[first] + last - first))
+            for first, last in pairwise((0, *cuts, len(rows)))
+        )
+        return cls(selected, features, views)
+
+
 class ColumnStore:
     """Columns √w ∘ (x_i − mean_i) of one row block; `spare_bytes` are always allowed."""
 
@@ -75,6 +100,7 @@ class ColumnStore:
         most = _SHARED_RECENT_COLUMNS if is_shared else _RECENT_COLUMNS
         self._recent = ColumnCache(min(max(1, recent), most))
         self._selected = SelectedColumns(limit, width)
+        self._arrangement: _Arrangement | None = None
         self._lock = CopiedLock()  # searches on the same rows may run at the same time
 
     def fresh(
@@ -106,6 +132,7 @@ class ColumnStore:
         other._X = X
         other._is_short = True
         other._recent = ColumnCache(0)
+        other._arrangement = None
         selected = self._selected
         if not selected.buffers and X.column_bytes is None:
             width = max(selected.width, min(count, selected.limit))
@@ -187,6 +214,11 @@ class ColumnStore:
         if features[: len(selected)] == selected.features:  # a single search: no need to look
             yield from selected.parts(rows)
             first = len(selected)
+        elif (arrangement := self._arranged(features)) is not None:
+            (buffer,) = arrangement.selected.buffers
+            for positions, lies in arrangement.views:
+                yield positions, buffer[lies, rows]
+            return
         while first < len(features):
             columns = selected.leading(features[first:], rows)
             if columns is None:
@@ -194,6 +226,37 @@ class ColumnStore:
                 columns = self.fresh(overflow, rows)
             yield slice(first, first + columns.shape[0]), columns
             first += columns.shape[0]
+
+    def arrange(self) -> None:
+        """From now on, have the columns of the set that is read next to each other.
+
+        Where features come and go, they would be copied from everywhere at each use.
+        """
+        if self._arrangement is None:
+            self._arrangement = _Arrangement(replace(self._selected, limit=0), (), ())
+
+    def _arranged(self, features: tuple[int, ...]) -> _Arrangement | None:
+        """The columns of a set as few views, copied if need be; None if they are too many."""
+        room = len(features) + _SPARE_COLUMNS
+        if self._arrangement is None or not features or room > self._selected.limit // 2:
+            return None
+        with self._lock:
+            known = self._arrangement
+            if known.features == features:
+                return known
+            selected, own = known.selected, self._selected
+            missing = [feature for feature in features if feature not in selected.positions]
+            if len(selected) + len(missing) <= selected.limit:
+                for feature in missing:
+                    position = own.positions.get(feature)
+                    column = self._single(feature) if position is None else own.column(position)
+                    selected = selected.append(feature, column)
+                known = _Arrangement.of(selected, features)
+            if known.features != features or len(known.views) > _MOST_VIEWS:
+                selected = replace(own.arranged(features, self._single, room), limit=room)
+                known = _Arrangement.of(selected, features)
+            self._arrangement = known
+        return known
 
     def places(self, features: Sequence[int]) -> NDArray[np.intp]:
         """Positions of the columns of chosen features; −1 for those that are not kept."""

@@ -85,23 +85,22 @@ class HeldOutRows:
 
         Into buffers of their own: those of another set may still be read.
         """
-        r, columns = self.start.copy(), replace(self.columns, positions={}, buffers=())
-        for index, feature in enumerate(features):
-            position = self.columns.positions.get(feature)
-            if position is not None:
-                column = self.columns.column(position)
-            else:
-                column = np.reshape(gather(feature, self.rows.reshape(-1)), self.rows.shape)
-                column = column - means[:, index, None]
-            columns = columns.append(feature, column)
-            r -= weights[:, index, :, None] * column[:, None, :]
-        return replace(
+
+        def column(feature: int) -> Float:
+            gathered = np.reshape(gather(feature, self.rows.reshape(-1)), self.rows.shape)
+            own_means: Float = means[:, features.index(feature), None]
+            return gathered - own_means
+
+        at_set = replace(
             self,
-            r=r,
-            columns=columns,
+            columns=self.columns.arranged(features, column),
             selected=features,
             means=tuple(means[:, index] for index in range(len(features))),
         )
+        r = self.start.copy()
+        for positions, columns in at_set.chosen(gather):
+            r -= weights[:, positions].mT @ columns
+        return replace(at_set, r=r)
 
     def of(self, column: Float) -> Float:
         """These rows (G × R) of a column of the block."""

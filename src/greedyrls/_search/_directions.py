@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._criteria import BackwardState, Choice, Criterion, NumericalLimit, choose_removal
+from .._steppers import moves_for
 from ..path import Direction, FeatureSet, Step
 from ._searching import (
     add_best,
@@ -27,31 +28,54 @@ from ._searching import (
 _LIKELY = 32
 
 
-def _add(state: Any, criterion: Criterion, n_features: int, n_runners_up: int) -> Step:
-    """Add the best feature; others will take the place of those that are removed again."""
-    remaining = max(n_features - n_entries(state), _LIKELY)
-    return add_best(state, criterion, remaining, n_runners_up)
+class _Moves:
+    """Additions and removals of a search, compiled where they can be."""
 
+    def __init__(
+        self, state: Any, criterion: Criterion, n_features: int, n_runners_up: int
+    ) -> None:
+        state.keep_columns()
+        self._state, self._criterion = state, criterion
+        self._n_features, self._n_runners_up = n_features, n_runners_up
+        self._compiled = moves_for(state, criterion, n_runners_up)
 
-def _removed(
-    state: Any, protected: Collection[int], n_runners_up: int, below: float
-) -> Step | None:
-    """Remove the worst feature if the loss is below `below` without it.
+    def add(self) -> Step:
+        """Add the best feature; others will take the place of those that are removed again."""
+        state, compiled, began = self._state, self._compiled, time.perf_counter()
+        if compiled is not None:
+            with ignore_rounding():
+                feature = compiled.step(self._n_features)
+            if feature is not None:
+                runners_up = runners_up_of(state, compiled.runners_up)
+                return step_of(state, (feature,), runners_up, False, began)
+        remaining = max(self._n_features - n_entries(state), _LIKELY)
+        return add_best(state, self._criterion, remaining, self._n_runners_up)
 
-    If a leverage is nearly 1, the predicted loss differs from that of the model without the
-    feature. Searches terminate because the latter decreases: if it does not, the removal is undone.
-    """
-    began, before = time.perf_counter(), list(state.selected)
-    choice = _worst(state, protected, n_runners_up, below)
-    if choice is None:
-        return None
-    with ignore_rounding():
-        gone = state.layout.members(choice.feature)
-        state.move_to([index for index in before if index not in gone])
-        if not state.loss < below:
-            state.move_to(before)
-            return None
-    return step_of(state, gone, choice.runners_up, False, began, "remove")
+    def remove(self, protected: Collection[int], below: float) -> Step | None:
+        """Remove the worst feature if the loss is below `below` without it.
+
+        If a leverage is nearly 1, the predicted loss differs from that of the model without the
+        feature. Searches terminate because the latter decreases: if it does not, the removal is
+        undone.
+        """
+        state = self._state
+        began, before = time.perf_counter(), list(state.selected)
+        with ignore_rounding():
+            if self._compiled is not None:
+                self._compiled.complete()
+            choice = _worst(state, protected, self._n_runners_up, below)
+            if choice is None:
+                return None
+            gone = state.layout.members(choice.feature)
+            self._move_to([index for index in before if index not in gone])
+            if not state.loss < below:
+                self._move_to(before, is_removal=False)
+                return None
+        return step_of(state, gone, choice.runners_up, False, began, "remove")
+
+    def _move_to(self, features: list[int], is_removal: bool = True) -> None:
+        if self._compiled is None or not self._compiled.move_to(features, self._n_features):
+            self._state.move_to(features, self._state.held() if is_removal else None)
 
 
 def _worst(
@@ -62,6 +86,33 @@ def _worst(
         return None
     with ignore_rounding():
         return choose_removal(state, protected, n_runners_up, below)
+
+
+class _Visited:
+    """Sets to which the best feature was added: no set of one more is better than what followed.
+
+    So of a set {a, b} ∪ T, where T was visited, neither a nor b is worth removing: with the other
+    one T has no lower loss than the best known of that size. The features that were added last are
+    nearly always among those whose removal costs least, so that this spares most looks at the rows.
+    """
+
+    def __init__(self, state: Any, n_runners_up: int) -> None:
+        # By cost, or beside kernel functions that span others, another than the best feature may be
+        # added; runners-up name all removals.
+        is_best = state.layout.is_single and state.layout.costs is None
+        self._is_used = is_best and state.problem.X.centers is None and not n_runners_up
+        self._sets: dict[int, list[frozenset[int]]] = {}
+
+    def note(self, selected: Sequence[int]) -> None:
+        """Note a set to which the best feature will be added."""
+        if self._is_used:
+            self._sets.setdefault(len(selected), []).append(frozenset(selected))
+
+    def not_worth_removing(self, selected: Sequence[int]) -> set[int]:
+        """Return features without which the loss is not below the best one known."""
+        others = self._sets.get(len(selected) - 2, ())
+        chosen = frozenset(selected)
+        return {index for known in others if known < chosen for index in chosen - known}
 
 
 def floating(
@@ -77,17 +128,18 @@ def floating(
     its size so far. The search ends at `n_features` when no removal helps. It terminates, because
     every removal lowers the best loss of a size and the number of sets is finite.
     """
-    state.keep_columns()
-    size = n_entries(state)
-    best = {size: state.loss}
+    moves, size = _Moves(state, criterion, n_features, n_runners_up), n_entries(state)
+    best, visited = {size: state.loss}, _Visited(state, n_runners_up)
     while size < n_features and affords_more(state):
-        step = _add(state, criterion, n_features, n_runners_up)
+        visited.note(state.selected)
+        step = moves.add()
         size += 1
         best[size] = min(step.loss, best.get(size, step.loss))
         yield step
         while True:
             known = best.get(size - 1, -float("inf"))
-            removal = _removed(state, protected, n_runners_up, known - state.tie(known))
+            kept = {*protected, *visited.not_worth_removing(state.selected)}
+            removal = moves.remove(kept, known - state.tie(known))
             if removal is None:
                 break
             size -= 1
@@ -111,18 +163,18 @@ def foba(
     size visited infinitely often would have infinitely many different losses, but the number of
     sets is finite.
     """
-    state.keep_columns()
+    moves = _Moves(state, criterion, n_features, n_runners_up)
     size, gains = n_entries(state), dict[int, float]()
     while size < n_features and affords_more(state):
         before = state.loss
-        step = _add(state, criterion, n_features, n_runners_up)
+        step = moves.add()
         size += 1
         gains[size] = before - step.loss
         yield step
         while gains.get(size, 0.0) > 0.0:
             loss = state.loss
             allowed = loss + ratio * gains[size] - state.tie(loss)
-            removal = _removed(state, protected, n_runners_up, allowed)
+            removal = moves.remove(protected, allowed)
             if removal is None:
                 break
             size -= 1

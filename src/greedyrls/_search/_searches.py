@@ -39,7 +39,8 @@ def search_paths(
             # The first search makes what the others share.
             yield from searches.paths(rows[:1])
             rows = rows[1:]
-            if isinstance(data, LooData) and columns_are_packed(data):
+            is_forward = plan.direction.name == "forward"
+            if is_forward and isinstance(data, LooData) and columns_are_packed(data):
                 jobs = [partial(_only_path, searches, row) for row in rows]
                 yield from in_threads(jobs, min(n_jobs, max(1, len(jobs))))
                 return

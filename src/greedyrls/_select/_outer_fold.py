@@ -99,7 +99,8 @@ class OuterFold:
 
         A search that makes passes over X fetches columns for those after it.
         """
-        return isinstance(self._data, LooData) and columns_are_packed(self._data)
+        is_forward = self._plan.direction.name == "forward"
+        return is_forward and isinstance(self._data, LooData) and columns_are_packed(self._data)
 
     def searches(
         self, alphas: Float, limits: Limits, done: Mapping[int, tuple[Step, ...]] | None = None

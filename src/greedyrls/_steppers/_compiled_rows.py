@@ -78,7 +78,14 @@ def can_compile(data: LooData, loss: Loss) -> bool:
 class CompiledRows:
     """The rows of positive weight, and Gram columns as far as they were needed."""
 
-    def __init__(self, module: ModuleType, data: LooData, state: Any, loss: Loss) -> None:
+    def __init__(
+        self,
+        module: ModuleType,
+        data: LooData,
+        state: Any,
+        loss: Loss,
+        keeps_z: bool | None = None,
+    ) -> None:
         self._module, self._data = module, data
         problem, start = data.problem, data.start
         (block,) = data.samples.blocks
@@ -89,7 +96,8 @@ class CompiledRows:
         self.n_features, self.n_targets = n, len(block.r)
         self.n_rows = m if self.used is None else len(self.used)
         elements = self.n_rows * n
-        self.keeps_z = loss.name != "squared" or elements <= KEPT_ELEMENTS
+        is_small = loss.name != "squared" or elements <= KEPT_ELEMENTS
+        self.keeps_z = is_small if keeps_z is None else keeps_z
         self.is_packed = not self.keeps_z and data.is_shared and 8 * elements <= _PACKED_BYTES
         shares, scale, y = self._of_loss(state, loss, block)
         root = None if block.root_weights is None else self._cut(block.root_weights)
@@ -129,9 +137,14 @@ class CompiledRows:
             y = y / block.positive_root()
         return self._cut(shares), scale, self._cut(y)
 
-    def take(self, index: int, ranking: Any, remaining: int) -> None:
-        """Have the Gram column of a feature, computed with those that are likely needed next."""
-        self.gram.take(index, ranking, remaining)
+    def share_gram(self) -> None:
+        """Have the Gram columns of the general engine, which takes steps in between."""
+        self.gram = self._data.gram
+        self.gram.fetch = self._fetch
+
+    def know(self, index: int, column: Float) -> None:
+        """Let compiled searches know a Gram column."""
+        self._module.products(self.handle, np.array([index], dtype=np.int64), column[None].copy())
 
     def _fetch(self, indices: Sequence[int]) -> Float:
         """Compute Gram columns, and let compiled searches know them."""

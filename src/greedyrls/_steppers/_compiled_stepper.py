@@ -19,7 +19,7 @@ from .._criteria import (
     ManyFoldState,
     SelectionState,
 )
-from .._features import note_step
+from .._features import Ranking, note_step
 from .._problem import Loss, make_loss
 from .._rows import SampleStatistics
 from ._compiled_folds import compiled_fold_stepper
@@ -40,16 +40,17 @@ from ._stepper import Stepper, Stop
 
 # Bytes that a search may take for more features than it has room for at first.
 _ROOM_BYTES = 1 << 24
-# Steps are taken ahead while X is so small that the interpreter would take longer between them.
-_AHEAD_ELEMENTS, _MOST_AHEAD = 1 << 23, 16
+# So many elements of X by steps are taken ahead: the interpreter would take longer between them.
+_AHEAD_ELEMENTS = 1 << 23
 
 
 class _Log:
     """What C writes of steps that are taken at a time: a row of each array for each step."""
 
-    def __init__(self, rows: CompiledRows, capacity: int, width: int, keeps_rows: bool) -> None:
-        ahead = _AHEAD_ELEMENTS // max(1, rows.n_rows * rows.n_features)
-        count, t, m = max(1, min(_MOST_AHEAD, ahead)), rows.n_targets, rows.n_rows
+    def __init__(
+        self, rows: CompiledRows, count: int, capacity: int, width: int, keeps_rows: bool
+    ) -> None:
+        t, m = rows.n_targets, rows.n_rows
         self.best = np.zeros((count, width), dtype=np.int64)
         self.losses = np.zeros((count, width))
         self.sums = np.zeros((count, 6 * t + 6))
@@ -85,23 +86,29 @@ def compiled_stepper(state: SelectionState, criterion: object, n_runners_up: int
     return CompiledStepper(module, state, loss, n_runners_up)
 
 
-def _rows_of(module: ModuleType, state: SelectionState, loss: Loss) -> CompiledRows:
-    """Return what all searches on the same data share, made by the first."""
+def _rows_of(
+    module: ModuleType, state: SelectionState, loss: Loss, keeps_z: bool | None
+) -> CompiledRows:
+    """Return what all searches of a kind on the same data share, made by the first."""
     data: LooData = state.data
-    if loss.name not in data.compiled:
-        data.compiled[loss.name] = CompiledRows(module, data, state, loss)
-    rows: CompiledRows = data.compiled[loss.name]
+    kind = loss.name, keeps_z
+    if kind not in data.compiled:
+        data.compiled[kind] = CompiledRows(module, data, state, loss, keeps_z)
+    rows: CompiledRows = data.compiled[kind]
     return rows
 
 
 class CompiledStepper:
     """The `Stepper` of a leave-one-out search on a dense array."""
 
+    _keeps_z: bool | None = None  # whether z of all candidates is kept; None: if X is small
+    _most_ahead = 16  # steps that are taken at a time at most
+
     def __init__(
         self, module: ModuleType, state: SelectionState, loss: Loss, n_runners_up: int
     ) -> None:
         self._module, self._state, self._loss = module, state, loss
-        self._rows = _rows_of(module, state, loss)
+        self._rows = _rows_of(module, state, loss, self._keeps_z)
         self._search: object = None
         self._room = 0
         self._n_whole = state.size  # features that the general engine knows of
@@ -123,7 +130,7 @@ class CompiledStepper:
             index = selected[self._size]
             answer = self._module.add(self._search, index)
             if answer == NEEDS_COLUMN:
-                self._rows.take(index, *in_order(selected[self._size + 1 :]))
+                self._fetch(index, *in_order(selected[self._size + 1 :]))
             elif answer == TAKEN:
                 self._size += 1
             else:
@@ -149,7 +156,9 @@ class CompiledStepper:
         )
         self._size = self._evaluations = 0
         capacity = min(self._room, rows.n_features)
-        self._log = _Log(rows, capacity, self._width, isinstance(state, LossState))
+        ahead = min(self._most_ahead, _AHEAD_ELEMENTS // max(1, rows.n_rows * rows.n_features))
+        keeps_rows = isinstance(state, LossState)
+        self._log = _Log(rows, max(1, ahead), capacity, self._width, keeps_rows)
 
     def step(self, last: int) -> int | Stop:
         """Return the next of the steps that C has taken, which are more if there is none."""
@@ -161,7 +170,7 @@ class CompiledStepper:
         index = self._note(self._log.given)
         self._log.given += 1
         if not self._rows.keeps_z:
-            self._rows.take(index, self._ranking, last - self._size)  # it is there
+            self._take(index, self._ranking, last - self._size)  # it is there
         self._size += 1
         return index
 
@@ -172,18 +181,28 @@ class CompiledStepper:
             self._grow(last)
         elif answer == NEEDS_COLUMN:
             wanted = int(self._log.best[self._log.taken, 0])
-            self._rows.take(wanted, self._ranking, last - self._size)
+            self._fetch(wanted, self._ranking, last - self._size)
         elif answer == NEEDS_ANCHOR:
             anchor = np.empty((self._rows.n_targets, self._rows.n_rows))
-            module.read_g(self._search, anchor)
+            module.read(self._search, "g", anchor)
             module.set_anchor(self._search, self._rows.anchor_products(anchor))
         elif answer != TAKEN:
             self._log.answer = TAKEN
             return STOPS[answer]
-        self._log.run(module, self._search)
-        if isinstance(self._state, LossState):
-            self._measured = self._state.measured(*self._rows_of_steps())
+        log = self._log
+        log.run(module, self._search)
+        if isinstance(self._state, LossState) and log.r is not None and log.d is not None:
+            r, d = log.r[: log.taken], log.d[: log.taken]
+            self._measured = self._state.measured(*self._of_all_rows(r, d))
         return None
+
+    def _take(self, index: int, ranking: Ranking, remaining: int) -> None:
+        """Have the Gram column of a feature, computed with those that are likely needed next."""
+        self._rows.gram.take(index, ranking, remaining)
+
+    def _fetch(self, index: int, ranking: Ranking, remaining: int) -> None:
+        """Let the compiled search have a Gram column that it does not know."""
+        self._take(index, ranking, remaining)
 
     def _grow(self, last: int) -> None:
         """Start again with more room, and add what was chosen."""
@@ -203,11 +222,7 @@ class CompiledStepper:
         index, others = int(log.best[place, 0]), log.best[place, 1:].tolist()
         note_step(state.features, index, log.products[place, : self._size + 1])
         state.barred[index] = np.inf
-        state.statistics = SampleStatistics.unpacked(log.sums[place, :-2].copy())
-        evaluations, drift = log.sums[place, -2:].tolist()
-        state.samples.exact_evaluations += int(evaluations) - self._evaluations
-        self._evaluations = int(evaluations)
-        state.largest_drift = max(state.largest_drift, drift)
+        self._note_model(log.sums[place].copy())
         if isinstance(state, LossState):
             state.remember(self._measured[place])
         losses = log.losses[place, 1:].tolist()
@@ -216,12 +231,18 @@ class CompiledStepper:
         )
         return index
 
-    def _rows_of_steps(self) -> tuple[Float, Float]:
-        """Return r and d of all rows, those without weight included, after the steps in the log."""
-        rows, log = self._rows, self._log
-        assert log.r is not None
-        assert log.d is not None
-        r, d = log.r[: log.taken], log.d[: log.taken]
+    def _note_model(self, sums: Float) -> None:
+        """Let the state know the sums of a model, with evaluations so far and the largest drift."""
+        state = self._state
+        state.statistics = SampleStatistics.unpacked(sums[:-2])
+        evaluations, drift = sums[-2:].tolist()
+        state.samples.exact_evaluations += int(evaluations) - self._evaluations
+        self._evaluations = int(evaluations)
+        state.largest_drift = max(state.largest_drift, drift)
+
+    def _of_all_rows(self, r: Float, d: Float) -> tuple[Float, Float]:
+        """Return r (c × t × m) and d (c × m) of all rows, those without weight included."""
+        rows = self._rows
         if rows.used is None:
             return r, d
         (block,) = self._state.data.samples.blocks

@@ -76,6 +76,15 @@ class Stepping:
         return None
 
     @property
+    def is_under_way(self) -> bool:
+        """Whether the stepper has begun, and not stopped yet."""
+        return self._taken is not None
+
+    def pause(self, count: int) -> None:
+        """Leave so many steps to the criterion, then begin again."""
+        self._taken, self._pause = None, count
+
+    @property
     def runners_up(self) -> tuple[tuple[int, float], ...]:
         """The next best candidates of the last step."""
         return self._stepper.runners_up

@@ -500,23 +500,41 @@ static PyObject *add(PyObject *module, PyObject *arguments)
     return PyLong_FromLong(result);
 }
 
-/* Copy g = ω∘r of the current model, (t × m). */
-static PyObject *read_g(PyObject *module, PyObject *arguments)
+/* Copy numbers of a search into an array: its sums, Gram matrix, r, d, anchor or counters. */
+static PyObject *read_numbers(PyObject *module, PyObject *arguments)
 {
     PyObject *capsule, *out;
+    const char *what;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OO", &capsule, &out))
+    if (!PyArg_ParseTuple(arguments, "OsO", &capsule, &what, &out))
         return NULL;
     const Search *search = search_of(capsule);
     if (search == NULL)
         return NULL;
-    const int64_t t = search->rows->t, m = search->rows->m, ld = search->rows->ld;
+    const Rows *rows = search->rows;
+    const double counters[] = {(double)search->n_evaluations, search->largest_drift};
+    const double *source = NULL;
+    int64_t count = 0, height = 1, stride = 0;
+    if (strcmp(what, "sums") == 0)
+        source = search->sums, count = N_SUMS(rows->t);
+    else if (strcmp(what, "gram") == 0)
+        source = search->gram, height = count = search->size, stride = search->capacity;
+    else if (strcmp(what, "r") == 0)
+        source = search->r, height = rows->t, count = rows->m, stride = rows->ld;
+    else if (strcmp(what, "d") == 0)
+        source = search->d, count = rows->m;
+    else if (strcmp(what, "g") == 0)
+        source = search->g, height = rows->t, count = rows->m, stride = rows->ld;
+    else if (strcmp(what, "counters") == 0)
+        source = counters, count = 2;
+    else
+        return PyErr_Format(PyExc_ValueError, "there is no %s in a search", what);
     Py_buffer room;
-    double *values = numbers(out, &room, 'd', (Py_ssize_t)(t * m), PyBUF_WRITABLE);
+    double *values = numbers(out, &room, 'd', (Py_ssize_t)(height * count), PyBUF_WRITABLE);
     if (values == NULL)
         return NULL;
-    for (int64_t k = 0; k < t; k++)
-        memcpy(values + k * m, search->g + k * ld, (size_t)m * sizeof(double));
+    for (int64_t k = 0; k < height; k++)
+        memcpy(values + k * count, source + k * stride, (size_t)count * sizeof(double));
     PyBuffer_Release(&room);
     Py_RETURN_NONE;
 }
@@ -614,7 +632,7 @@ static PyMethodDef functions[] = {
     {"new_search", new_search, METH_VARARGS, "A search at the model without features."},
     {"steps", steps, METH_VARARGS, "Take steps, and say why not more."},
     {"add", add, METH_VARARGS, "Add a given feature."},
-    {"read_g", read_g, METH_VARARGS, "Copy the weighted residuals of a search."},
+    {"read", read_numbers, METH_VARARGS, "Copy numbers of a search."},
     {"lowest", lowest, METH_VARARGS, "The candidates of lowest bound."},
     {"loo_curve", loo_curve, METH_VARARGS, "Squared errors of models of all sizes."},
     {"set_anchor", set_anchor, METH_VARARGS, "Set the anchor of bounds."},

@@ -1,0 +1,159 @@
+"""Compiled steps for searches that also remove features.
+
+A compiled search only adds. At a smaller set another one starts, which takes less time than a move
+of the general engine where there are few rows and features; elsewhere the general engine moves, and
+compiled steps follow when starting again is worth it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+
+import numpy as np
+
+from .._base import SMALLEST_D, native
+from .._criteria import Criterion, LeaveOneOut, SelectionState, State, open_candidates
+from .._features import Ranking, note_set
+from .._problem import Loss, make_loss
+from ._compiled_rows import MOST_RUNNERS_UP, can_compile
+from ._compiled_stepper import CompiledStepper
+from ._stepper import Stepping
+
+# To start at a set takes about so many nanoseconds for each row, for which there are arrays, for
+# each number of the chosen columns, which are gathered, and for each product of two of m or n.
+_ALLOCATED, _GATHERED, _MULTIPLIED = 400.0, 8.0, 0.25
+# Up to here that is no slower than a move of the general engine with the step that follows.
+_QUICK_START = 8e5
+# The least number of features that are likely added yet.
+_LIKELY = 32
+# What a compiled step saves at least.
+_SAVED = 1e5
+
+
+class MovingStepper(CompiledStepper):
+    """Compiled steps that the general engine does not follow, since it moves to any set at once.
+
+    The state knows the chosen features and the loss after a step, and the model after `complete`.
+    """
+
+    _keeps_z = False  # to start again would take a pass over all candidates for each feature
+    _most_ahead = 1  # after a step the search may move elsewhere
+    _n_behind: int | None = 0  # features since the state knew the model; None at another set
+    _is_ahead = False  # whether it does not know what is left of the candidates
+
+    def __init__(
+        self, module: ModuleType, state: SelectionState, loss: Loss, n_runners_up: int
+    ) -> None:
+        super().__init__(module, state, loss, n_runners_up)
+        self._rows.share_gram()
+
+    def _take(self, index: int, ranking: Ranking, remaining: int) -> None:
+        self._state.gram_column(index, ranking, max(remaining, _LIKELY))
+
+    def _fetch(self, index: int, ranking: Ranking, remaining: int) -> None:
+        self._rows.know(index, self._state.gram_column(index, ranking, max(remaining, _LIKELY)))
+
+    def _note(self, place: int) -> int:
+        index = super()._note(place)
+        self._n_behind = None if self._n_behind is None else self._n_behind + 1
+        self._is_ahead = True
+        return index
+
+    def settle(self) -> None:
+        """Let the general engine move to the current set."""
+        if self._is_ahead:
+            self._state.move_to(list(self._state.selected))
+        self._n_behind, self._is_ahead = 0, False
+
+    @property
+    def cost(self) -> float:
+        """Roughly the nanoseconds to start at the current set."""
+        m, n, s = self._rows.n_rows, self._rows.n_features, self._state.size
+        return _ALLOCATED * m + s * (_GATHERED * m + _MULTIPLIED * s * (m + n))
+
+    def complete(self) -> None:
+        """Let the state know the model, so that removals can be evaluated."""
+        if self._n_behind != 0:
+            r, d = (
+                np.empty((1, self._rows.n_targets, self._rows.n_rows)),
+                np.empty((1, self._rows.n_rows)),
+            )
+            self._module.read(self._search, "r", r)
+            self._module.read(self._search, "d", d)
+            (r,), (d,) = self._of_all_rows(r, d)
+            self._state.place_noted(r, d, self._n_behind == 1)
+            self._n_behind = 0
+
+    def move_to(self, features: Sequence[int], last: int) -> bool:
+        """Start at another set; False if the general engine is to move there."""
+        if self.cost > _QUICK_START:
+            return False
+        state, before = self._state, list(self._state.selected)
+        state.features.selected[:] = features
+        open_candidates(state)
+        self._search = None
+        if self.begin(last) is None:
+            gram = np.empty((self._size, self._size))
+            self._module.read(self._search, "gram", gram)
+            note_set(state.features, features, gram)
+            sums = np.empty(6 * self._rows.n_targets + 6)
+            self._module.read(self._search, "sums", sums[:-2])
+            self._module.read(self._search, "counters", sums[-2:])
+            self._note_model(sums)
+            self._n_behind, self._is_ahead = None, True
+            if state.statistics.smallest_d >= SMALLEST_D:
+                return True
+        state.features.selected[:] = before
+        return False
+
+    def leave(self) -> None:
+        """The general engine moves to another set, from the current model."""
+        self._search = None
+        self._n_behind, self._is_ahead = 0, False
+
+
+class Moves:
+    """Asks for compiled steps and moves; what it does not take is left to the general engine."""
+
+    def __init__(self, stepper: MovingStepper) -> None:
+        self._stepper = stepper
+        self._stepping = Stepping(stepper)
+
+    def step(self, last: int) -> int | None:
+        """The feature that was added; None if the criterion is to take this step."""
+        return self._stepping.step(last)
+
+    @property
+    def runners_up(self) -> tuple[tuple[int, float], ...]:
+        """The next best candidates of the last step."""
+        return self._stepping.runners_up
+
+    def complete(self) -> None:
+        """Let the state know the current model."""
+        if self._stepping.is_under_way:
+            self._stepper.complete()
+
+    def move_to(self, features: Sequence[int], last: int) -> bool:
+        """Move to another set; False if the general engine is to do so, from the current model."""
+        if self._stepping.is_under_way and self._stepper.move_to(features, last):
+            return True
+        self._stepper.leave()
+        self._stepping.pause(int(self._stepper.cost / _SAVED))
+        return False
+
+
+def moves_for(state: State, criterion: Criterion, n_runners_up: int) -> Moves | None:
+    """Return compiled steps and moves of a search that adds and removes features, if there are."""
+    module, loss = native(), make_loss("squared")
+    if (
+        module is None
+        or type(state) is not SelectionState
+        or not (isinstance(criterion, LeaveOneOut) and criterion.is_free)
+        or n_runners_up > MOST_RUNNERS_UP
+        or state.problem.is_grouped
+        or state.problem.X.location.on_device
+        or not can_compile(state.data, loss)
+    ):
+        return None
+    return Moves(MovingStepper(module, state, loss, n_runners_up))
