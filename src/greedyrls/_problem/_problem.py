@@ -26,7 +26,6 @@ from .._data import (
     Matrix,
     RemoteMatrix,
     device_matrix_of,
-    host_matrix,
     matrix_of,
     matrix_on,
     opened,
@@ -108,6 +107,8 @@ class Problem:
 
     def on_host(self, in_memory: bool) -> Problem:
         """Return the problem with vectors that are NumPy arrays, and X in memory if asked for."""
+        from .._data import host_matrix  # which only data on devices need
+
         X, (Y,) = host_matrix(self.X, in_memory), to_host(self.Y)
         return self if X is self.X else replace(self, X=X, Y=Y, weights=self.host_weights)
 
