@@ -38,6 +38,9 @@ from ._search_state import FoldMeans, Held, SearchData, SearchState, SetColumns
 
 # Bytes that held-out columns of chosen features may take, however small X is.
 _KEPT_BYTES = 1 << 24
+# Gram columns kept of a sparse X, which is small next to them: to multiply it by several vectors
+# together saves nothing.
+_SPARSE_WAITING = 8
 
 
 class FoldData(SearchData):
@@ -54,6 +57,8 @@ class FoldData(SearchData):
         self.pairs = None if self.layout.is_single else fold_pairs(rows, self.layout)
         # A column has `sets` × n numbers; together they may be a quarter of X.
         waiting = problem.n_samples // (4 * rows.n_sets)
+        if problem.X.is_sparse:
+            waiting = min(waiting, _SPARSE_WAITING)
         products = rows.products_there if supports_steps(problem.X) else rows.products
         self.gram = self._prefetched(products, waiting, True)
 
