@@ -57,8 +57,9 @@ def connected(address: str) -> Iterator[Any]:
         raise InputError(
             f"--scheduler {address} needs Dask: pip install 'greedyrls[dask]'."
         ) from error
+    connect: Any = Client
     try:
-        client: Any = Client(address, timeout=_TIMEOUT)
+        client = connect(address, timeout=_TIMEOUT)
     except (OSError, ValueError, TypeError) as error:
         raise InputError(
             f"--scheduler {address}: cannot connect ({error or type(error).__name__}). Start a "
@@ -79,19 +80,17 @@ def on_cluster(prepared: Prepared, client: Any) -> Prepared:
 
     Workers read columns that stay in a file from the file. Others are sent to them.
     """
-    import dask
-    import dask.array as da
-
+    delayed, da = _dask()
     m, n = prepared.X.shape
     height = -(-m // min(m, sum(client.nthreads().values())))
     tops = range(0, m, height)
     heights = tuple(min(height, m - top) for top in tops)
     X = prepared.X
     if isinstance(X, DataFile):
-        read = dask.delayed(X.rows, pure=False)
+        read = delayed(X.rows, pure=False)
         pieces = [read(top, top + rows) for top, rows in zip(tops, heights, strict=True)]
     else:
-        pieces = [dask.delayed(X[top : top + height]) for top in tops]
+        pieces = [delayed(X[top : top + height]) for top in tops]
     arrays = [
         da.from_delayed(piece, (rows, n), np.float64)
         for piece, rows in zip(pieces, heights, strict=True)
@@ -102,6 +101,13 @@ def on_cluster(prepared: Prepared, client: Any) -> Prepared:
 
 
 def _cut(values: NDArray[Any], heights: tuple[int, ...]) -> Any:
-    import dask.array as da
-
+    _, da = _dask()
     return da.from_array(values, chunks=(heights,))
+
+
+def _dask() -> tuple[Any, Any]:
+    """Return `dask.delayed` and `dask.array`, which have no types."""
+    import dask.array
+    from dask.delayed import delayed
+
+    return delayed, dask.array
