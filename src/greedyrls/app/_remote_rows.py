@@ -52,14 +52,14 @@ class RemoteRows:
 def connected(address: str) -> Iterator[Any]:
     """Yield a client of the scheduler at an address."""
     try:
-        import distributed
+        from distributed import Client
     except ImportError as error:
         raise InputError(
             f"--scheduler {address} needs Dask: pip install 'greedyrls[dask]'."
         ) from error
+    connect: Any = Client
     try:
-        library: Any = distributed
-        client = library.Client(address, timeout=_TIMEOUT)
+        client = connect(address, timeout=_TIMEOUT)
     except (OSError, ValueError, TypeError) as error:
         raise InputError(
             f"--scheduler {address}: cannot connect ({error or type(error).__name__}). Start a "
@@ -80,17 +80,17 @@ def on_cluster(prepared: Prepared, client: Any) -> Prepared:
 
     Workers read columns that stay in a file from the file. Others are sent to them.
     """
-    dask, da = _dask()
+    delayed, da = _dask()
     m, n = prepared.X.shape
     height = -(-m // min(m, sum(client.nthreads().values())))
     tops = range(0, m, height)
     heights = tuple(min(height, m - top) for top in tops)
     X = prepared.X
     if isinstance(X, DataFile):
-        read = dask.delayed(X.rows, pure=False)
+        read = delayed(X.rows, pure=False)
         pieces = [read(top, top + rows) for top, rows in zip(tops, heights, strict=True)]
     else:
-        pieces = [dask.delayed(X[top : top + height]) for top in tops]
+        pieces = [delayed(X[top : top + height]) for top in tops]
     arrays = [
         da.from_delayed(piece, (rows, n), np.float64)
         for piece, rows in zip(pieces, heights, strict=True)
@@ -106,8 +106,8 @@ def _cut(values: NDArray[Any], heights: tuple[int, ...]) -> Any:
 
 
 def _dask() -> tuple[Any, Any]:
-    """Return dask and dask.array, which have no types."""
-    import dask
+    """Return `dask.delayed` and `dask.array`, which have no types."""
     import dask.array
+    from dask.delayed import delayed
 
-    return dask, dask.array
+    return delayed, dask.array

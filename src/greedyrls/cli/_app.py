@@ -100,7 +100,7 @@ def select(
     """Choose features of DATA that predict a column.
 
     DATA is a table: CSV, TSV and JSON lines (also .gz, .xz, .bz2, .zst), Excel, Parquet (a file or
-    a folder of them), Feather/Arrow, svmlight, NPZ, HDF5, Zarr or PLINK, recognised by the name;
+    a folder of them), Feather/Arrow, svmlight, NPZ, NPY, HDF5, Zarr or PLINK, recognised by name;
     or - for standard input. Text columns are coded as one feature for each text (colour=red).
 
     \b

@@ -36,11 +36,17 @@ def parquet_files(folder: Path) -> list[Path]:
     return sorted(paths, key=lambda file: file.relative_to(folder).parts)
 
 
-def read_folder(source: Source, wanted: Wanted) -> Table:
-    """Read a table from all Parquet files in a folder, one after the other."""
+def files_of(source: Source) -> list[Path]:
+    """Return the Parquet files of a folder, or raise an error if there are none."""
     files = parquet_files(source.path)
     if not files:
         raise InputError(f"{source}: is a directory without Parquet files; give one of its files.")
+    return files
+
+
+def read_folder(source: Source, wanted: Wanted) -> Table:
+    """Read a table from all Parquet files in a folder, one after the other."""
+    files = files_of(source)
     need_pyarrow(source)
     partitions = partitions_of(source, files)
     table = _joined(source, files, partitions)

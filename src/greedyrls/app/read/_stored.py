@@ -15,7 +15,7 @@ from .._table import Column, InputError, Table, Texts
 from ._arrow import as_floats, texts_of
 from ._columns import number_of, without_marked
 from ._files import Format, Source, guarded, need_pyarrow
-from ._folder import parquet_files, partitions_of
+from ._folder import files_of, partitions_of
 from ._matrices import MatrixFile, column_of_array, open_matrix
 from ._names import Names, tidy
 from ._remarks import Remarks
@@ -193,8 +193,8 @@ class ParquetReader:
         self.marks: list[float] = []  # they are replaced here, column by column
         self._files = [source.path]
         if source.format == "folder":
-            self._files = parquet_files(source.path)
-            if any(partitions_of(source, self._files)[0]):
+            self._files = files_of(source)
+            if partitions_of(source, self._files)[0]:
                 raise InputError(
                     f"{source}: its folders are partitions (name=value), which --memory-limit does "
                     "not support. Leave it out, or write the table to files without partitions."
