@@ -115,6 +115,11 @@ def test_an_interval(low: float, high: float, text: str) -> None:
     assert interval(low, high) == text
 
 
+def test_powers_of_ten_from_ten_million_on() -> None:
+    assert number(9_999_999.0, 7) == "9,999,999"
+    assert number(10_000_000.0, 7) == "1×10⁷"
+
+
 def test_a_share() -> None:
     """Neither 99.7 % nor 0.3 % is rounded to all or nothing."""
     shown = {

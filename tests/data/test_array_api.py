@@ -332,3 +332,11 @@ def test_sparse_and_complex_tensors_are_refused() -> None:
         greedy_path(torch.tensor(X).to_sparse(), y, 2)
     with pytest.raises(ValueError, match="real numbers"):
         greedy_path(torch.tensor(X + 1j), y, 2)
+
+
+def test_predictions_name_the_row_that_is_not_finite() -> None:
+    X, y = random_problem(0, 30, 5)
+    path = greedy_path(X, y, 2)
+    X[[7, 9], path.indices[1]] = np.nan
+    with pytest.raises(ValueError, match="row 7"):
+        path.predict(torch.asarray(X))

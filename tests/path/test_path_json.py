@@ -270,3 +270,8 @@ def test_every_truncation_of_the_text() -> None:
     for length in range(0, len(text), 7):
         with pytest.raises(ValueError, match=r"greedyrls\.path document: it is not JSON"):
             SelectionPath.from_json(text[:length])
+
+
+def test_a_single_column() -> None:
+    path = greedy_path(np.array(X_1)[:, :1], Y_1, 1)
+    assert_identical(path, SelectionPath.from_json(path.to_json()))

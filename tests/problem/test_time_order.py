@@ -51,6 +51,12 @@ def test_without_ties_it_is_that_of_scikit_learn(m: int, n_splits: int) -> None:
         assert_array_equal(test, np.sort(order[later]))
 
 
+def test_each_test_begins_later_than_the_one_before() -> None:
+    """Also where the time nearest to where it should begin is that of the test before."""
+    times = np.repeat([0, 1, 2, 3], [60, 35, 3, 2])
+    assert [int(test[0]) for _, test in splits_of(times, 3)] == [60, 95, 98]
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_neither_times_nor_groups_are_taken_apart(seed: int) -> None:
     rng = np.random.default_rng(seed)

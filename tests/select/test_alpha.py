@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -474,3 +475,17 @@ def test_an_interrupt_among_joint_paths_shows(n_features: Any, call: int, traps:
     assert path.interrupted
     assert len(path.surface.alphas) <= len(ALPHAS)
     assert path.sentence
+
+
+def test_a_surface_says_how_it_chose_and_what_comes_next() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((20, 4)), rng.standard_normal(20)
+    words = {"joint": "the criterion's own loss", "all_features": "with all features"}
+    for rule, how in words.items():
+        surface = greedy_path(X, y, 2, alpha=[0.1, 1.0, 10.0, 100.0], alpha_rule=rule).surface
+        assert surface is not None
+        assert how in surface.sentence
+        # Only beyond either end of the grid is there a value to try.
+        following = [replace(surface, alpha=float(alpha)).beyond for alpha in surface.alphas]
+        assert following[1:3] == [None, None]
+        assert sorted(filter(None, following)) == pytest.approx([0.01, 1000.0])
