@@ -277,10 +277,6 @@ def test_what_is_refused(direction: Any, tmp_path: Path) -> None:
     path = greedy_path(X, y, 3, direction=direction)
     with pytest.raises(ValueError, match="only forward paths can be continued"):
         extend_path(path, X, y, 4)
-    file = tmp_path / "X.npy"
-    np.save(file, X)
-    with pytest.raises(ValueError, match="is not supported with X in a file: it needs X in memory"):
-        greedy_path(np.load(file, mmap_mode="r"), y, 3, direction=direction, memory_limit="1GB")
     torch = pytest.importorskip("torch")
     with pytest.raises(ValueError, match="is not supported with X on a device"):
         greedy_path(torch.asarray(X), torch.asarray(y), 3, direction=direction)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._base import NumericalWarning, Progress, counted, progress_bar
-from .._criteria import BackwardState, Criterion, NumericalLimit, Spanned
+from .._criteria import Criterion, NumericalLimit, Spanned, backward_state
 from .._problem import Problem
 from ..path import (
     BestLosses,
@@ -323,7 +323,7 @@ def _backward_path(
     steps: list[Step] = []
     protected = [entry[0] for entry in problem.forced_entries]
     try:
-        state = BackwardState(problem, plan.loss, folds, alpha)
+        state = backward_state(problem, plan.loss, folds, alpha)
         start = state.as_set()
         with closing(progress_bar(watch.verbose, n_entries(state) - 1)) as bar:
             for step in backward(state, watch.n_runners_up, protected):
