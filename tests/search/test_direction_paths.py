@@ -272,11 +272,10 @@ def test_a_callback_sees_all_steps(direction: Any) -> None:
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_what_is_refused(direction: Any, tmp_path: Path) -> None:
     X, y = proxies(60, 18)
-    with pytest.raises(ValueError, match="checkpoint= is for direction='forward'"):
-        greedy_path(X, y, 3, direction=direction, checkpoint=tmp_path / "a")
     path = greedy_path(X, y, 3, direction=direction)
-    with pytest.raises(ValueError, match="only forward paths can be continued"):
-        extend_path(path, X, y, 4)
+    if direction == "swap":
+        with pytest.raises(ValueError, match="a longer path does not begin with this one"):
+            extend_path(path, X, y, 4)
     torch = pytest.importorskip("torch")
     with pytest.raises(ValueError, match="is not supported with X on a device"):
         greedy_path(torch.asarray(X), torch.asarray(y), 3, direction=direction)

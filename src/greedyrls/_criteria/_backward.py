@@ -285,8 +285,7 @@ class BackwardState:
         for index in features:
             position = self.selected.index(index)
             kept = min(kept, *(fit.remove(position) for fit in self._fits))
-            self.selected[position] = self.selected[-1]
-            del self.selected[-1]
+            self._drop(position)
         self._removed += len(features)
         is_wide = self._fits[0].columns is not None
         many = max(_LEAST_REMOVALS, _SHARE_OF_REMOVALS * self._size_made)
@@ -298,6 +297,19 @@ class BackwardState:
             self.rebuilds += 1
             self._make()
         self._measure()
+
+    def leave_out(self, features: Sequence[int]) -> None:
+        """Take features out at once, and recompute everything for the others."""
+        for index in features:
+            self._drop(self.selected.index(index))
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._make()
+        self._measure()
+
+    def _drop(self, position: int) -> None:
+        """Overwrite a feature with the last one, as the models do."""
+        self.selected[position] = self.selected[-1]
+        del self.selected[-1]
 
     def as_set(self) -> FeatureSet:
         """Return the features that are left, with the loss of their model."""
