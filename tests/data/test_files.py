@@ -160,12 +160,98 @@ def test_choosing_the_penalty(rule: Any, cv: Any, tmp_path: Path) -> None:
     assert found.counters.passes < 60
 
 
-def test_all_features_at_once_are_refused(tmp_path: Path) -> None:
+DIRECTIONS = ("floating", "foba", "swap", "backward")
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("cv", ["loo", 4])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_directions(direction: Any, cv: Any, limit: Any, tmp_path: Path) -> None:
     X, y = data()
-    with pytest.raises(ValueError, match="pass a number for alpha"):
-        greedy_path(
-            mapped(tmp_path, X), y, K, alpha="auto", alpha_rule="all_features", memory_limit="2MB"
+    settings = {"direction": direction, "cv": cv, "alpha": 0.5}
+    found = greedy_path(mapped(tmp_path, X), y, K, memory_limit=limit, **settings)
+    expected = greedy_path(X, y, K, **settings)
+    assert_same(found, expected)
+    steps = [(step.action, step.index) for step in found.steps]
+    assert steps == [(step.action, step.index) for step in expected.steps]
+
+
+def test_removals_cost_no_pass(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    causes = rng.standard_normal((1500, 20))
+    X = causes @ rng.standard_normal((20, 300)) + 0.7 * rng.standard_normal((1500, 300))
+    y = X[:, :30] @ rng.standard_normal(30) + 3.0 * rng.standard_normal(1500)
+    paths = {
+        direction: greedy_path(
+            *(mapped(tmp_path, X), y, 15), direction=direction, memory_limit="2MB"
         )
+        for direction in ("forward", "floating", "foba", "swap")
+    }
+    each = paths["forward"].counters.passes / 15
+    for path in paths.values():
+        # A pass at most for a feature that was not chosen before, as for a search forward.
+        assert path.counters.passes <= 1.5 * each * len({step.index for step in path.steps})
+    removals = [step for step in paths["floating"].steps if step.action == "remove"]
+    assert len(removals) > 10
+
+
+def test_a_pass_at_most_for_each_removal(tmp_path: Path) -> None:
+    X, y = data(m=2000, n=40)
+    opened = mapped(tmp_path, X)
+    passes = [
+        greedy_path(opened, y, K, direction="backward", memory_limit=limit).counters.passes
+        for limit in ("1MB", "1GB")
+    ]
+    assert 20 < passes[0] <= 50
+    assert passes[1] <= 10
+
+
+@pytest.mark.parametrize("m", [240, 20])
+@pytest.mark.parametrize("cv", ["loo", 4])
+def test_all_features_at_once(cv: Any, m: int, tmp_path: Path) -> None:
+    X, y = data()
+    X, y = X[:m], y[:m]
+    settings: dict[str, Any] = {"alpha": "auto", "alpha_rule": "all_features", "cv": cv}
+    found = greedy_path(mapped(tmp_path, X), y, 3, memory_limit="2MB", **settings)
+    expected = greedy_path(X, y, 3, **settings)
+    assert_same(found, expected)
+    np.testing.assert_allclose(found.surface.losses, expected.surface.losses, rtol=1e-9)
+
+
+def test_refits_by_folds(tmp_path: Path) -> None:
+    X, y = data()
+    settings: dict[str, Any] = {"refit_alpha": "cv", "cv": 4}
+    found = greedy_path(mapped(tmp_path, X), y, K, memory_limit="2MB", **settings)
+    expected = greedy_path(X, y, K, **settings)
+    assert_same(found, expected)
+    assert found.refit_alphas == pytest.approx(expected.refit_alphas)
+
+
+@pytest.mark.parametrize(
+    ("settings", "n_rows", "what", "instead"),
+    [
+        ({"direction": "backward"}, 240, "backward' from 30 features", "direction='forward'"),
+        ({"direction": "backward", "cv": 3}, 240, "backward' from 30", "direction='forward'"),
+        ({"direction": "backward"}, 20, "all 30 columns", "direction='forward'"),
+        (
+            {"alpha": [0.1, 1.0], "alpha_rule": "all_features"},
+            *(240, r"with 2 penalties \(30 × 30 products\)", "alpha_rule='nested' or 'joint'"),
+        ),
+        ({"refit_alpha": "cv", "cv": 3}, 240, "refit_alpha='cv'", "refit_alpha='loo'"),
+    ],
+)
+def test_what_needs_all_features_says_how_much(
+    settings: dict[str, Any], n_rows: int, what: str, instead: str, tmp_path: Path
+) -> None:
+    X, y = data()
+    X, y = X[:n_rows], y[:n_rows]
+    match = f"memory_limit is 10 kB.* at least .* [kM]B for .*{what}.*Allow more, or .*{instead}"
+    with pytest.raises(ValueError, match=match) as error:
+        greedy_path(mapped(tmp_path, X), y, 3, memory_limit="10kB", **settings)
+    number, unit = str(error.value).split("at least ")[1].split(":")[0].split()
+    needed = int(1.01 * float(number) * {"kB": 1e3, "MB": 1e6}[unit])
+    path = greedy_path(mapped(tmp_path, X), y, 3, memory_limit=needed, **settings)
+    assert_same(path, greedy_path(X, y, 3, **settings))
 
 
 def test_extending(tmp_path: Path) -> None:

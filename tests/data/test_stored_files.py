@@ -144,8 +144,9 @@ def test_estimators_and_assessment(kind: str, tmp_path: Path) -> None:
     assert (found == classifier.fit(X, labels).predict(X)).all()
     ours, theirs = (cross_validate_path(some, y, 3, cv=3, alpha=1.0) for some in (opened, X))
     np.testing.assert_allclose(ours.test_losses, theirs.test_losses, rtol=1e-9)
-    with pytest.raises(ValueError, match="is not supported with X in a file"):
-        greedy_path(opened, y, K, direction="floating")
+    for direction in ("floating", "backward"):
+        found = greedy_path(opened, y, K, direction=direction)
+        assert_same(found, greedy_path(X, y, K, direction=direction))
     with pytest.raises(TypeError, match="is for dense data in memory"):
         greedy_path(opened, y, K, device="cpu")
 

@@ -24,7 +24,15 @@ from grouped import GroupCase, assert_follows_groups, group_cases, literal_group
 from internals import FoldData, ManyFoldData, Matrix, make_plan, make_problem
 from literal import literal_path
 from literal_directions import literal_search
-from own_matrices import KINDS, ListedColumns, ScaledIntegers, listed, scaled
+from own_matrices import (
+    KINDS,
+    ListedColumns,
+    ScaledIntegers,
+    listed,
+    scaled,
+    stored_columns,
+    stored_rows,
+)
 from problems import FOLD_KINDS, Case, fold_cases, named_problems
 from sweeps import EXAMPLES
 from tuning import tuned
@@ -128,14 +136,16 @@ def test_groups(kind: Kind, problem: GroupCase) -> None:
     assert_follows_groups(path, twin, None)
 
 
+@pytest.mark.parametrize("kind", [scaled, listed, stored_rows, stored_columns])
 @pytest.mark.heavy
 @pytest.mark.parametrize("direction", ["floating", "foba", "swap", "backward"])
 @settings(max_examples=SWEEP)
 @given(case=fold_cases(folds=["loo", "shuffled"], kinds=CONTINUOUS, max_features=6))
-def test_directions(direction: Any, case: Case) -> None:
-    X, values = scaled(case.X)
+def test_directions(kind: Kind, direction: Any, case: Case) -> None:
+    X, values = kind(case.X)
     options: dict[str, Any] = {"direction": direction} | case.options
-    path = greedy_path(X, case.y, case.n_features, **options)
+    with tuned(held_features=2):
+        path = greedy_path(X, case.y, case.n_features, **options)
     same = greedy_path(values, case.y, case.n_features, **options)
     moves = [(step.action, step.index) for step in path.steps]
     assert moves == [(step.action, step.index) for step in same.steps]
@@ -199,12 +209,36 @@ EVERYWHERE: dict[str, dict[str, Any]] = {
     "samples in groups": {"cv": GroupKFold(4), "groups": _SAMPLE_GROUPS},
     "patience": {"patience": 2},
 }
-IN_MEMORY: dict[str, dict[str, Any]] = {
+_LABELS = np.where(np.random.default_rng(6).random(M) < 0.4, 1.0, -1.0)
+LOCAL: dict[str, dict[str, Any]] = {
     **{name: {"direction": name} for name in ("floating", "foba", "swap", "backward")},
     "floating, folds": {"direction": "floating", "cv": 4},
+    "floating, groups": {"direction": "floating", "feature_groups": _GROUPS},
+    "swap, absolute": {"direction": "swap", "loss": "absolute"},
+    "foba, weights": {"direction": "foba", "sample_weight": _WEIGHTS},
     "backward, absolute": {"direction": "backward", "loss": "absolute"},
+    "backward, area, folds": {"direction": "backward", "loss": "auc", "cv": 4, "y": _LABELS},
+    "backward, folds": {"direction": "backward", "cv": 4, "n_runners_up": 2},
+    "backward, weights": {"direction": "backward", "sample_weight": _WEIGHTS},
+    "backward, weights, folds": {"direction": "backward", "sample_weight": _WEIGHTS, "cv": 4},
+    "backward, groups": {"direction": "backward", "feature_groups": _GROUPS},
+    "backward, no intercept": {"direction": "backward", "fit_intercept": False},
+    "backward, forced": {
+        "direction": "backward",
+        "forced_features": [9, 3],
+        "excluded_features": [0, 15],
+    },
+    "backward, nested": {"direction": "backward", "alpha": [0.1, 10.0], "alpha_cv": 3},
     "all features": {"alpha": [0.1, 10.0], "alpha_rule": "all_features"},
+    "all features, folds": {"alpha": [0.1, 10.0], "alpha_rule": "all_features", "cv": 4},
+    "all features, weights": {
+        "alpha": "auto",
+        "alpha_rule": "all_features",
+        "sample_weight": _WEIGHTS,
+        "excluded_features": [3],
+    },
     "penalty by folds": {"refit_alpha": "cv", "cv": 4},
+    "penalty by folds, weights": {"refit_alpha": "cv", "cv": 4, "sample_weight": _WEIGHTS},
 }
 
 
@@ -216,13 +250,24 @@ def test_options(kind: Kind, name: str) -> None:
     assert_same(greedy_path(X, y, SIZE, **options), greedy_path(values, y, SIZE, **options), values)
 
 
-@pytest.mark.parametrize("name", IN_MEMORY)
-def test_options_in_memory(name: str) -> None:
-    X, values, y = problem(scaled)
-    options = IN_MEMORY[name]
-    assert_same(greedy_path(X, y, SIZE, **options), greedy_path(values, y, SIZE, **options), values)
-    with pytest.raises(ValueError, match="is not supported with X in a list of columns"):
-        greedy_path(listed(values)[0], y, SIZE, **options)
+@pytest.mark.parametrize("kind", [scaled, listed, stored_rows, stored_columns])
+@pytest.mark.parametrize("n_rows", [M, N // 2])
+@pytest.mark.parametrize("name", LOCAL)
+def test_options_of_all_features_and_removals(name: str, n_rows: int, kind: Kind) -> None:
+    """With more rows than features, and with fewer."""
+    _, values, y = problem(kind)
+    X, values = kind(values[:n_rows])
+    options = {"y": y} | LOCAL[name]
+    for key in ("y", "sample_weight"):
+        if key in options:
+            options[key] = options[key][:n_rows]
+    expected = greedy_path(values, n_features=SIZE, **options)
+    with tuned(held_features=1 if "groups" in name else 3):
+        path = greedy_path(X, n_features=SIZE, **options)
+    moves = [(step.action, step.features) for step in path.steps]
+    assert moves == [(step.action, step.features) for step in expected.steps]
+    assert (path.refit_alphas or ()) == pytest.approx(expected.refit_alphas or (), rel=1e-9)
+    assert_same(path, expected, values)
 
 
 @every_kind

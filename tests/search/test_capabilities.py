@@ -183,11 +183,9 @@ def test_advice_can_be_replaced() -> None:
         is_in_memory = False
 
     X = Remote(np.zeros((2, 2)))
-    match = (
-        "direction='swap' is not supported with X far away: it needs X in memory. Wait, or load X"
-    )
+    match = "The ranker is not supported with X far away: it forms pairs of rows. Wait, or load X"
     with pytest.raises(ValueError, match=match):
-        check_supported(X, "direction", "direction='swap'", "wait")
+        check_supported(X, "ranker", "The ranker", "wait")
     check_supported(X, "squared", "loss='squared'")
 
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checkpoints import SEARCHES, Search, assert_same, assert_same_steps
-from greedyrls import SelectionPath, Step, StopReason, greedy_path
+from checkpoints import MOVING, SEARCHES, Search, assert_same, assert_same_steps
+from greedyrls import SelectionPath, Step, StopReason, extend_path, greedy_path
 from greedyrls.files import open_npy
 from internals import checkpoint as room
 from traps import Traps, interrupt, interrupted_at, trapped
@@ -76,6 +76,119 @@ def test_interrupted_after_every_step(name: str, file: Path) -> None:
     assert_same(path, whole)
     if "joint" not in name:
         assert path.steps == tuple(told)
+
+
+def assert_same_moves(path: SelectionPath, whole: SelectionPath) -> None:
+    """The same additions and removals, as far as the path goes, and the same sets."""
+    for step, same in zip(path.steps, whole.steps, strict=False):
+        assert (step.action, step.features) == (same.action, same.features)
+        assert step.forced == same.forced
+        assert step.loss == pytest.approx(same.loss, rel=1e-11)
+        assert [index for index, _ in step.runners_up] == [index for index, _ in same.runners_up]
+
+
+def assert_same_result(path: SelectionPath, whole: SelectionPath) -> None:
+    assert_same_moves(path, whole)
+    assert len(path.steps) == len(whole.steps)
+    assert path.stop_reason is whole.stop_reason
+    assert [best.features for best in path.sets] == [best.features for best in whole.sets]
+    assert path.chosen_size == whole.chosen_size
+    np.testing.assert_allclose(path.coef(), whole.coef(), rtol=1e-8, atol=1e-12)
+
+
+# Exchanges after the choice of a size are made again.
+@pytest.mark.parametrize("name", [name for name in MOVING if name != "swap, size"])
+def test_searches_that_remove_features_go_on_after_every_step(name: str, file: Path) -> None:
+    search = MOVING[name]
+    whole = search.run()
+    if name.split(", ")[-1] not in ("function", "groups", "nested"):
+        assert any(step.action == "remove" for step in whole.steps)
+    told: list[Step] = []
+
+    def callback(step: Step) -> None:
+        told.append(step)
+        raise KeyboardInterrupt
+
+    path = None
+    while path is None or path.interrupted:
+        before = len(told)
+        try:
+            path = search.run(file, callback=callback)
+        except KeyboardInterrupt:  # backward, or before the first step
+            assert len(told) == before + 1
+            continue
+        assert len(told) - before == path.interrupted
+        assert path.steps == tuple(told)
+        assert_same_moves(path, whole)
+    assert_same_result(path, whole)
+    again = search.run(file)
+    assert again.steps == path.steps
+    assert_same_result(again, whole)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+@pytest.mark.parametrize("name", MOVING)
+def test_searches_that_remove_features_are_killed_at_any_line(name: str, file: Path) -> None:
+    search = MOVING[name]
+    whole = search.run()
+    lines = lines_of(search, file.with_name("other"))
+    file.with_name("other").unlink()
+    draw = random.Random(name)
+    kills = 0
+    while killed(search, file, draw.randint(1, max(2, lines // 2))) and kills < 6:
+        kills += 1
+        if file.exists():
+            document(file)
+    assert kills
+    assert_same_result(search.run(file), whole)
+
+
+@pytest.mark.parametrize("name", ["floating", "floating, folds", "foba", "floating, forced"])
+def test_a_longer_search_that_removes_features_continues(name: str, file: Path) -> None:
+    search = MOVING[name]
+    whole = search.run()
+    short = search._replace(n_features=3).run(file)
+    assert_same_result(search.run(file), whole)
+    cv, count = search.options.get("cv", "loo"), search.options.get("n_runners_up", 0)
+    for path in (short, whole.truncated(3)):
+        longer = extend_path(path, search.X, search.y, 7, cv=cv, n_runners_up=count)
+        if search.n_features == 7:
+            assert_same_result(longer, whole)
+        else:
+            assert_same_moves(longer, whole)
+    other = extend_path(whole.truncated(2), search.X, search.y, 4, cv=cv, n_runners_up=count)
+    assert_same_result(other, search._replace(n_features=4).run())
+
+
+@pytest.mark.parametrize("name", ["backward", "backward, folds", "backward, forced"])
+def test_larger_sets_of_a_backward_search(name: str, file: Path) -> None:
+    search = MOVING[name]
+    whole = search.run()
+    short = search._replace(n_features=3).run(file)
+    assert_same_result(search.run(file), whole)
+    cv = search.options.get("cv", "loo")
+    longer = extend_path(short, search.X, search.y, 5, cv=cv)
+    assert longer.steps == short.steps
+    assert_same_result(longer, whole)
+    assert [best.forced for best in longer.sets] == [best.forced for best in whole.sets]
+    with pytest.raises(ValueError, match="The data are not those of the path"):
+        extend_path(short.truncated(2), search.X, search.y[::-1], 5, cv=cv)
+
+
+def test_a_path_of_exchanges_does_not_grow(file: Path) -> None:
+    search = MOVING["swap"]
+    search._replace(n_features=3).run(file)
+    with pytest.raises(ValueError, match="was made with n_features 3, not 4"):
+        search.run(file)
+
+
+@pytest.mark.parametrize("direction", ["floating", "backward"])
+def test_a_checkpoint_of_another_direction(direction: str, file: Path) -> None:
+    search = MOVING[direction]
+    search.run(file)
+    with pytest.raises(ValueError, match=f"was made with direction '{direction}'"):
+        greedy_path(search.X, search.y, search.n_features, checkpoint=file, n_runners_up=2)
 
 
 @pytest.mark.parametrize("name", NESTED)

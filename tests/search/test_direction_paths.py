@@ -272,15 +272,10 @@ def test_a_callback_sees_all_steps(direction: Any) -> None:
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_what_is_refused(direction: Any, tmp_path: Path) -> None:
     X, y = proxies(60, 18)
-    with pytest.raises(ValueError, match="checkpoint= is for direction='forward'"):
-        greedy_path(X, y, 3, direction=direction, checkpoint=tmp_path / "a")
     path = greedy_path(X, y, 3, direction=direction)
-    with pytest.raises(ValueError, match="only forward paths can be continued"):
-        extend_path(path, X, y, 4)
-    file = tmp_path / "X.npy"
-    np.save(file, X)
-    with pytest.raises(ValueError, match="is not supported with X in a file: it needs X in memory"):
-        greedy_path(np.load(file, mmap_mode="r"), y, 3, direction=direction, memory_limit="1GB")
+    if direction == "swap":
+        with pytest.raises(ValueError, match="a longer path does not begin with this one"):
+            extend_path(path, X, y, 4)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)

@@ -192,9 +192,7 @@ TRIALS: dict[str, list[Trial]] = {
     "ranker": [ranker()],
 }
 # What the note of a cell leaves out: trials that are refused there.
-EXCEPT: dict[str, set[str]] = {
-    "alpha=list, alpha_rule=all_features": {"file"},
-}
+EXCEPT: dict[str, set[str]] = {}
 
 
 def check_cell(feature: str, kind: Kind, folder: Path) -> None:

@@ -79,6 +79,47 @@ def _searches() -> dict[str, Search]:
 SEARCHES = _searches()
 
 
+def _moving() -> dict[str, Search]:
+    """Searches that remove features."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((60, 14))
+    y = X[:, :6] @ [3.0, -2.0, 1.5, 1.0, -0.7, 0.5] + rng.standard_normal(60)
+    # A feature that sums up four others is taken first, and removed later.
+    sums = np.column_stack([X[:, :4].sum(axis=1) + rng.standard_normal(60), X])
+    summed = X[:, :4].sum(axis=1) + 0.3 * rng.standard_normal(60)
+    pairs = {f"pair {place}": [place, place + 7] for place in range(7)}
+    return {
+        "floating": Search(sums, summed, 7, {"direction": "floating", "n_runners_up": 2}),
+        "floating, folds": Search(sums, summed, 7, {"direction": "floating", "cv": 5}),
+        "floating, forced": Search(
+            sums, summed, 7, {"direction": "floating", "forced_features": [9, 12]}
+        ),
+        "floating, patience": Search(sums, summed, 15, {"direction": "floating", "patience": 2}),
+        "floating, function": Search(sums, y, 4, {"direction": "floating", "loss": largest_error}),
+        "foba": Search(sums, summed, 8, {"direction": "foba", "backward_ratio": 0.9}),
+        "foba, forced": Search(
+            sums, summed, 7, {"direction": "foba", "backward_ratio": 0.9, "forced_features": [5]}
+        ),
+        "swap": Search(sums, summed, 4, {"direction": "swap", "n_runners_up": 1}),
+        "swap, patience": Search(sums, summed, 12, {"direction": "swap", "patience": 1}),
+        "swap, groups": Search(
+            sums[:, :14], summed, 2, {"direction": "swap", "feature_groups": pairs}
+        ),
+        "swap, size": Search(sums, summed, "auto", {"direction": "swap", "alpha_cv": 3}),
+        "backward": Search(sums, summed, 5, {"direction": "backward", "n_runners_up": 2}),
+        "backward, folds": Search(sums, summed, 5, {"direction": "backward", "cv": 5}),
+        "backward, forced": Search(
+            sums, summed, 5, {"direction": "backward", "forced_features": [0, 9]}
+        ),
+        "floating, nested": Search(
+            sums, summed, 4, {"direction": "floating", "alpha": [0.1, 10.0], "alpha_cv": 3}
+        ),
+    }
+
+
+MOVING = _moving()
+
+
 def assert_same(path: SelectionPath, whole: SelectionPath) -> None:
     """The same path up to rounding."""
     assert path.stop_reason is whole.stop_reason

@@ -94,6 +94,42 @@ class ScaledIntegers(Matrix):
         return ScaledIntegers(self._codes[rows], self._factors)
 
 
+class StoredRows:
+    """An array as a file from which rows are read: what a format needs."""
+
+    name, overhead = "an array", 0
+
+    def __init__(self, X: Array) -> None:
+        self._X = X
+        self.shape, self.dtype = X.shape, X.dtype
+
+    def chunks(self, height: int) -> Iterator[Array]:
+        for top in range(0, len(self._X), min(height, 7)):
+            yield self._X[top : top + min(height, 7)].copy()
+
+    def read(self, start: int, stop: int) -> Array:
+        return self._X[start:stop].copy()
+
+
+class StoredColumns(StoredRows):
+    """The same of a file that is stored by columns."""
+
+    step = 2
+
+    def read_columns(self, columns: Any, rows: Any) -> Array:
+        return np.ascontiguousarray(self._X[rows][:, columns])
+
+
+def stored_rows(X: Array) -> tuple[Any, Array]:
+    """A file of a format that the package does not know."""
+    return files.DataFile(StoredRows(X)), X
+
+
+def stored_columns(X: Array) -> tuple[Any, Array]:
+    """The same, stored by columns."""
+    return files.DataFile(StoredColumns(X)), X
+
+
 def listed(X: Array) -> tuple[Matrix, Array]:
     """A matrix for tests, and the array that it stands for."""
     return ListedColumns(X), X

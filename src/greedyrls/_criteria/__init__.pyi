@@ -1,4 +1,6 @@
 from ._backward import BackwardState as BackwardState
+from ._backward_passes import backward_arrays as backward_arrays
+from ._backward_passes import backward_state as backward_state
 from ._bounds import bound_terms as bound_terms
 from ._choice import Choice as Choice
 from ._choice import Criterion as Criterion

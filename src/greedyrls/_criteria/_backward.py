@@ -17,15 +17,14 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from .._base import (
-    NO_DIGITS,
     SMALLEST_D,
     Float,
     long_call,
-    weighted_means,
 )
 from .._problem import Folds, Loss, Problem, layout_of
 from ..path import FeatureSet, Moments
 from ._backward_fit import BackwardFit
+from ._backward_rows import BackwardRows, n_at_start
 from ._choice import NumericalLimit, fold_error, mean_tolerances, tie_tolerances
 from ._entries import chosen_groups
 from ._fold_state import physical_bytes
@@ -41,56 +40,6 @@ _CANCELLED = 1e-3
 _WIDE, _MOST_SQUARE = 4, 6000
 # With more features than rows, a smaller 1 − h is not computed as a difference from 1.
 _SMALL_D = 1e-4
-
-
-class _Rows:
-    """Rows of a problem, minus their means and scaled by the roots of their weights."""
-
-    def __init__(self, problem: Problem, rows: Rows) -> None:
-        weights = problem.weights
-        self._X = problem.here
-        self.rows = rows if weights is None else rows[weights[rows] > 0.0]
-        self.weights = None if weights is None else weights[self.rows]
-        self.root = None if self.weights is None else np.sqrt(self.weights)
-        self._is_centred = problem.fit_intercept
-        Y = problem.Y[self.rows].T
-        self.target_means = np.zeros(len(Y))
-        if self._is_centred:
-            self.target_means = weighted_means(Y, self.weights)
-        self.y = self._scaled(Y - self.target_means[:, None])
-
-    @property
-    def unit(self) -> Float | None:
-        """The constant column, scaled like the rows, of length 1; None without an intercept."""
-        if not self._is_centred:
-            return None
-        root = np.ones(len(self.rows)) if self.root is None else self.root
-        result: Float = root / np.linalg.norm(root)
-        return result
-
-    def _scaled(self, values: Float) -> Float:
-        return values if self.root is None else values * self.root
-
-    def columns(self, features: Sequence[int]) -> tuple[Float, Float]:
-        """Return columns (features × rows) and the means that were subtracted from them."""
-        X = self._X.columns(np.array(features, dtype=np.intp), self.rows)
-        means = np.zeros(len(X))
-        if self._is_centred:
-            raw = np.einsum("ij,ij->i", X, X)
-            for _ in range(2):  # far from the origin a mean is rounded to its own size
-                rest = np.average(X, axis=1, weights=self.weights)
-                X -= rest[:, None]
-                means += rest
-            X[np.einsum("ij,ij->i", X, X) <= NO_DIGITS * raw] = 0.0
-        if self.root is not None:
-            X *= self.root
-        return X, means
-
-    def others(self, features: Sequence[int], rows: Rows, means: Float) -> Float:
-        """Return columns of other rows, not scaled, minus `means`."""
-        X = self._X.columns(np.array(features, dtype=np.intp), rows)
-        X -= means[:, None]
-        return X
 
 
 def _factor(X: Float, alpha: float) -> tuple[Float, Float]:
@@ -133,12 +82,12 @@ class BackwardState:
         self.criterion_loss = loss
         self._folds = folds
         self.selected = np.setdiff1d(np.arange(problem.n_features), problem.excluded).tolist()
-        _check_memory(problem, folds, len(self.selected))
-        self._all = _Rows(problem, np.arange(problem.n_samples))
-        self._training: list[_Rows] = []
+        _check_memory(problem, folds)
+        self._all = BackwardRows(problem, np.arange(problem.n_samples))
+        self._training: list[BackwardRows] = []
         self._tested: list[Rows] = []
         if folds is not None:
-            self._training = [_Rows(problem, split.train) for split in folds.splits]
+            self._training = [BackwardRows(problem, split.train) for split in folds.splits]
             self._tested = [_weighted(problem, split.test) for split in folds.splits]
         self.passes = self.exact_evaluations = self.rebuilds = 0
         self._removed = 0  # since everything was recomputed
@@ -165,15 +114,15 @@ class BackwardState:
         self._size_made = self.size
         try:
             with long_call(float(self.size) ** 2 * self.problem.n_samples):
-                if self._folds is None:
-                    self._fits = [self._leave_one_out()]
-                else:
-                    self._fits = [
-                        self._split(training, tested)
-                        for training, tested in zip(self._training, self._tested, strict=True)
-                    ]
+                self._fit()
         except np.linalg.LinAlgError as error:
             raise NumericalLimit("the features are dependent up to rounding") from error
+
+    def _fit(self) -> None:
+        if self._folds is None:
+            self._fits = [self._leave_one_out()]
+        else:
+            self._fits = [self._split(number) for number in range(len(self._tested))]
 
     def _shares_of(self, Y: Float, weights: Float | None) -> Float | None:
         loss = self.criterion_loss
@@ -230,7 +179,14 @@ class BackwardState:
             *self._targets(), rows.root, W, v, W @ rows.y.T, r, d, None, X, self.alpha
         )
 
-    def _split(self, training: _Rows, tested: Rows) -> BackwardFit:
+    def _test_targets(self, number: int) -> tuple[Float, Float | None, Float | None]:
+        """Return targets, weights and shares of the rows that a split tests."""
+        tested, weights = self._tested[number], self.problem.weights
+        Y, weights = self.problem.Y[tested], None if weights is None else weights[tested]
+        return np.ascontiguousarray(Y.T), weights, self._shares_of(Y, weights)
+
+    def _split(self, number: int) -> BackwardFit:
+        training, tested = self._training[number], self._tested[number]
         X, means = training.columns(self.selected)
         others = training.others(self.selected, tested, means)
         A, w = self._by_rows(X, training) if len(X) >= X.shape[1] else (None, None)
@@ -238,15 +194,13 @@ class BackwardState:
             inverse, Q = _factor(X, self.alpha)
             w = inverse @ (Q @ training.y.T)
             A = inverse @ inverse.T
-        Y = self.problem.Y[tested]
-        weights = None if self.problem.weights is None else self.problem.weights[tested]
-        targets = (np.ascontiguousarray(Y.T), weights, self._shares_of(Y, weights))
-        r = Y.T - training.target_means[:, None] - w.T @ others
+        targets = self._test_targets(number)
+        r = targets[0] - training.target_means[:, None] - w.T @ others
         return BackwardFit(
             *targets, None, A @ others, np.diag(A).copy(), w, r, None, A, None, self.alpha
         )
 
-    def _by_rows(self, X: Float, training: _Rows) -> tuple[Float | None, Float | None]:
+    def _by_rows(self, X: Float, training: BackwardRows) -> tuple[Float | None, Float | None]:
         """Return A⁻¹ and the coefficients by products of rows: cheap if features outnumber rows.
 
         A⁻¹ is a difference from 1/α; (None, None) is returned where some features dwarf the others
@@ -306,18 +260,22 @@ class BackwardState:
     def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
         """Exact losses without some of the features or groups, and the tolerances of ties."""
         self.exact_evaluations += len(positions)
-        loss, is_squared = self.criterion_loss, self.criterion_loss.name == "squared"
-        if self.layout.is_single:
-            by_fit = [fit.losses(loss)[:, positions] for fit in self._fits]
-        else:
-            groups = chosen_groups(self, positions)
-            by_fit = [fit.group_losses(loss, groups) for fit in self._fits]
+        is_squared = self.criterion_loss.name == "squared"
+        by_fit = self._losses_by_fit(positions)
         if self._folds is None and is_squared:
             weight = self._total_weight() * self.problem.n_targets
             tolerances = tie_tolerances(by_fit[0], self._scales) / weight
             return by_fit[0].sum(axis=0) / weight, tolerances
         losses = self._shares @ np.concatenate(by_fit)
         return losses, mean_tolerances(losses, abs(self.initial_loss), is_squared)
+
+    def _losses_by_fit(self, positions: NDArray[np.intp]) -> list[Float]:
+        """Return losses without some features or groups, (t × c) or (1 × c) for each model."""
+        loss = self.criterion_loss
+        if self.layout.is_single:
+            return [fit.losses(loss)[:, positions] for fit in self._fits]
+        groups = chosen_groups(self, positions)
+        return [fit.group_losses(loss, groups) for fit in self._fits]
 
     def _total_weight(self) -> float:
         weights = self._all.weights
@@ -329,8 +287,7 @@ class BackwardState:
         for index in features:
             position = self.selected.index(index)
             kept = min(kept, *(fit.remove(position) for fit in self._fits))
-            self.selected[position] = self.selected[-1]
-            del self.selected[-1]
+            self._drop(position)
         self._removed += len(features)
         is_wide = self._fits[0].columns is not None
         many = max(_LEAST_REMOVALS, _SHARE_OF_REMOVALS * self._size_made)
@@ -342,6 +299,19 @@ class BackwardState:
             self.rebuilds += 1
             self._make()
         self._measure()
+
+    def leave_out(self, features: Sequence[int]) -> None:
+        """Take features out at once, and recompute everything for the others."""
+        for index in features:
+            self._drop(self.selected.index(index))
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._make()
+        self._measure()
+
+    def _drop(self, position: int) -> None:
+        """Overwrite a feature with the last one, as the models do."""
+        self.selected[position] = self.selected[-1]
+        del self.selected[-1]
 
     def as_set(self) -> FeatureSet:
         """Return the features that are left, with the loss of their model."""
@@ -361,22 +331,29 @@ def _weighted(problem: Problem, rows: Rows) -> Rows:
     return rows if problem.weights is None else rows[problem.weights[rows] > 0.0]
 
 
-def _check_memory(problem: Problem, folds: Folds | None, count: int) -> None:
-    """Raise a MemoryError before the first factorisation if the search cannot fit."""
-    m = problem.n_samples
+def whole_bytes(problem: Problem, folds: Folds | None) -> float:
+    """Return the memory of a search with all columns in memory."""
+    m, count = problem.n_samples, n_at_start(problem)
+    if folds is not None:
+        tested = sum(len(split.test) for split in folds.splits)
+        return 8.0 * count * (count * (folds.n_splits + 1) + tested + 3 * m)
     needed = 24.0 * m * count
     if count <= max(_WIDE * m, _MOST_SQUARE):
         needed += 16.0 * count * (m + count)
+    return needed
+
+
+def _check_memory(problem: Problem, folds: Folds | None) -> None:
+    """Raise a MemoryError before the first factorisation if the search cannot fit."""
     advice = "Search forward (direction='forward'), or exclude features."
     if folds is not None:
-        tested = sum(len(split.test) for split in folds.splits)
-        needed = 8.0 * count * (count * (folds.n_splits + 1) + tested + 3 * m)
         advice = (
             "Use fewer folds, or leave-one-out (cv='loo'), which keeps m × n numbers; or search "
             "forward (direction='forward')."
         )
-    if needed > physical_bytes():
+    needed = whole_bytes(problem, folds)
+    if problem.X.is_in_memory and needed > physical_bytes():
         raise MemoryError(
-            f"A backward search from {count} features of {m} samples needs {needed / 1e9:.1f} GB, "
-            f"more than this machine has. {advice}"
+            f"A backward search from {n_at_start(problem)} features of {problem.n_samples} samples "
+            f"needs {needed / 1e9:.1f} GB, more than this machine has. {advice}"
         )

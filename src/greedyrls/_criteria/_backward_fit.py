@@ -7,7 +7,7 @@ d + Σ q² with Q = C⁻¹ W_T, as for a single feature.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,37 @@ class BackwardFit:
     inverse: Float | None  # (features × features) A⁻¹, or with more features than rows:
     columns: Float | None  # (features × rows) X', which A⁻¹ follows from
     alpha: float
+    held: Rows | None = None  # the features that W has rows of; None: all
+
+    def part(self, rows: slice, W: Float, held: Rows) -> BackwardFit:
+        """Return the model at some of the rows, with W of these."""
+
+        def cut(vector: Float | None) -> Float | None:
+            return None if vector is None else vector[..., rows]
+
+        return replace(
+            self,
+            y=self.y[:, rows],
+            weights=cut(self.weights),
+            shares=cut(self.shares),
+            root=cut(self.root),
+            r=self.r[:, rows],
+            d=cut(self.d),
+            W=W,
+            held=held,
+        )
+
+    def slots(self, positions: Rows) -> Rows:
+        """Return the rows of W of some features; −1 for those that it does not have."""
+        if self.held is None:
+            return positions
+        slots = np.full(len(self.v), -1)
+        slots[self.held] = np.arange(len(self.held))
+        return slots[positions]
+
+    def holds(self, positions: Rows) -> bool:
+        """Return whether W has rows of all of these features."""
+        return bool((self.slots(positions) >= 0).all())
 
     def row_of_inverse(self, position: int) -> Float:
         """Return the row (A⁻¹)_s·, (features)."""
@@ -55,7 +86,8 @@ class BackwardFit:
 
     def remove(self, position: int) -> float:
         """Remove a feature; returns the smallest share of (A⁻¹)_ii that any other one has kept."""
-        row, column = self.row_of_inverse(position), self.W[position].copy()
+        slot = position if self.held is None else int(self.slots(np.array([position]))[0])
+        row, column = self.row_of_inverse(position), self.W[slot].copy()
         v, w = float(self.v[position]), self.w[position].copy()
         self.r += (w / v)[:, None] * column
         if self.d is not None:
@@ -66,19 +98,25 @@ class BackwardFit:
         kept = float(((self.v - lost) / self.v).min())
         self.v -= lost
         self.w -= slopes[:, None] * w
-        dger(-1.0, column, slopes, a=self.W.T, overwrite_a=1)
+        on_rows = slopes if self.held is None else slopes[self.held]
+        dger(-1.0, column, on_rows, a=self.W.T, overwrite_a=1)
         if self.inverse is not None:
             dger(-1.0, row, slopes, a=self.inverse.T, overwrite_a=1)
-        self._drop(position)
+        self._drop(position, slot)
         return kept
 
-    def _drop(self, position: int) -> None:
-        """Overwrite a removed feature with the last one."""
-        last = len(self.v) - 1
-        for values in (self.W, self.v, self.w, self.inverse, self.columns):
+    def _drop(self, position: int, slot: int) -> None:
+        """Overwrite a removed feature, with a row of W, with the last one."""
+        last, last_slot = len(self.v) - 1, len(self.W) - 1
+        self.W[slot] = self.W[last_slot]
+        if self.held is not None:
+            self.held[slot] = self.held[last_slot]
+            self.held = self.held[:last_slot]
+            self.held[self.held == last] = position
+        for values in (self.v, self.w, self.inverse, self.columns):
             if values is not None:
                 values[position] = values[last]
-        self.W, self.v, self.w = self.W[:last], self.v[:last], self.w[:last]
+        self.W, self.v, self.w = self.W[:last_slot], self.v[:last], self.w[:last]
         if self.columns is not None:
             self.columns = self.columns[:last]
         if self.inverse is not None:
@@ -101,7 +139,7 @@ class BackwardFit:
             square = np.array([self.row_of_inverse(position)[group] for position in group])
             root = np.linalg.inv(np.linalg.cholesky(0.5 * (square + square.T)))
             ones, starts = np.ones(len(group)), np.zeros(1, dtype=np.intp)
-            Z, rho = (root @ self.W[group]).T, (root @ self.w[group]).T
+            Z, rho = (root @ self.W[self.slots(group)]).T, (root @ self.w[group]).T
             if self.d is None:
                 errors = tiles.fold_errors(Z, self.r, -rho, starts)
             else:
@@ -123,16 +161,18 @@ class BackwardFit:
         return loss.values(self.y.T, predictions, self.weights)[None]
 
     def losses(self, loss: Loss) -> Float:
-        """Return losses without each feature: (t × features) for squared LOO, else (1 × …)."""
+        """Return losses without each feature of W: (t × c) for squared LOO, else (1 × c)."""
         width = max(1, QUARTER_TILE_ELEMENTS // (len(self.r) * self.r.shape[1]))
         parts = [
             self._some_losses(loss, slice(first, first + width))
-            for first in range(0, len(self.v), width)
+            for first in range(0, len(self.W), width)
         ]
         return np.concatenate(parts, axis=1)
 
     def _some_losses(self, loss: Loss, part: slice) -> Float:
-        v, rho = self.v[part], (self.w[part] / self.v[part, None]).T
+        features = part if self.held is None else self.held[part]
+        v = self.v[features]
+        rho = (self.w[features] / v[:, None]).T
         if loss.name == "squared" and self.d is not None:
             return kernels.loo_losses(self.W[part], self.r, self.d, -v, -rho, False)[0]
         if self.d is None:

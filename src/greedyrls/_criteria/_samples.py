@@ -32,6 +32,7 @@ from .._rows import (
     candidate_residuals,
     fetch_columns,
     fresh_moments,
+    gram_products,
     make_scores,
     row_of,
     row_products,
@@ -45,6 +46,8 @@ from .._rows import Scores as Scores
 _FAR = 1e4
 # Bytes that kept columns of all blocks together may take, however small X is.
 SPARE_BYTES = 1 << 22
+# Gram columns computed at a time where those of all features are.
+_GRAM_WIDTH = 256
 
 
 class StartSums(NamedTuple):
@@ -182,6 +185,16 @@ class SampleSpace(BlockSet[RowBlock]):
             first = 0 if self._has_far_means else len(indices)
             if first < values.shape[0]:
                 values[first:, :] -= sums[first:, None] * self._means
+        return values
+
+    def gram(self, features: NDArray[np.intp]) -> Float:
+        """Return the products of features with each other (c × c) in one pass."""
+        self.passes += 1
+        with self._pass(len(features)):
+            answer: Products = self.total(ask(gram_products, features, _GRAM_WIDTH))
+        values, sums = self._features(*answer)
+        if self._means is not None and self._has_far_means:
+            values -= sums[:, None] * self._means[features]
         return values
 
     def score(

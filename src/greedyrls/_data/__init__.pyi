@@ -13,7 +13,9 @@ from ._digests import array_digest as array_digest
 from ._digests import bytes_of as bytes_of
 from ._digests import matrix_digest as matrix_digest
 from ._digests import text_digest as text_digest
+from ._file_memory import NO_ARRAYS as NO_ARRAYS
 from ._file_memory import Needs as Needs
+from ._file_memory import WholeArrays as WholeArrays
 from ._file_memory import check_limit as check_limit
 from ._file_memory import default_limit as default_limit
 from ._file_memory import size_in_words as size_in_words

@@ -19,12 +19,25 @@ _LARGEST_CHUNK = 1 << 26
 _SMALLEST_CHUNK = 1 << 17
 # The largest number of vectors of m numbers that a search holds, and of those for each target.
 _VECTORS, _TARGET_VECTORS = 8, 6
+# Further ones, for each target, where features are removed and exchanged.
+_SET_VECTORS = 4
 # Likewise for arrays of n numbers, in addition to one for each chosen feature.
 _FEATURE_ARRAYS, _TARGET_FEATURE_ARRAYS = 16, 8
 # Limits of the number of prefetched Gram columns, and copies of these in a pass that fetches them.
 _LEAST_GRAM, _MOST_GRAM, _GRAM_COPIES = 4, 256, 3
 # Share that is not used: freed memory is not returned to the system at once.
 _SPARE = 0.1
+
+
+class WholeArrays(NamedTuple):
+    """Arrays for all features at once, which some options need."""
+
+    n_bytes: int = 0
+    what: str = ""  # they are, in an error message
+    instead: str = ""  # what to do if they do not fit
+
+
+NO_ARRAYS = WholeArrays()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +49,8 @@ class Needs:
     n_splits: int = 0  # 0: leave-one-out
     n_sets: int = 1  # sets of rows with separate sums
     other_bytes: int = 0  # of whoever reads X through a view
+    n_kept: int = 0  # Gram columns of features that may be chosen again
+    whole: WholeArrays = NO_ARRAYS
 
 
 class Room(NamedTuple):
@@ -55,7 +70,9 @@ def share_out(
     fixed = 8 * m * (_VECTORS + _TARGET_VECTORS * t) + overhead + needs.other_bytes
     if needs.n_splits:
         fixed += 16 * needs.n_splits * needs.n_chosen * n
-    fixed += 8 * n * needs.n_chosen
+    fixed += 8 * n * (needs.n_chosen + needs.n_sets * needs.n_kept) + needs.whole.n_bytes
+    if needs.n_kept:
+        fixed += 8 * m * _SET_VECTORS * t
     fixed += 8 * n * needs.n_sets * (_FEATURE_ARRAYS + _TARGET_FEATURE_ARRAYS * t)
     width = max(1, n * dtype.itemsize)
     # Sums by sets convert a whole chunk sorted by set, other sums a small tile of it.
@@ -67,7 +84,8 @@ def share_out(
         raise ValueError(
             f"memory_limit is {size_in_words(limit)}, but this search needs at least "
             f"{size_in_words(needed)}: vectors of {m} rows, {needs.n_chosen} rows of {n} features, "
-            "and a piece of X. Allow more, or ask for fewer features."
+            f"{_whole_in_words(needs.whole)}and a piece of X. Allow more, or "
+            f"{needs.whole.instead or 'ask for fewer features'}."
         )
     rest = limit - fixed
     chunk = int(min(max(least_chunk, rest / (2 * times)), _LARGEST_CHUNK))
@@ -109,6 +127,10 @@ def default_limit() -> int:
     except (AttributeError, ValueError, OSError):  # not available on every system
         total = 8 << 30
     return int(_DEFAULT_SHARE * total)
+
+
+def _whole_in_words(whole: WholeArrays) -> str:
+    return f"{size_in_words(whole.n_bytes)} for {whole.what}, " if whole.n_bytes else ""
 
 
 def size_in_words(count: int) -> str:

@@ -120,6 +120,10 @@ class Matrix(ABC):
         The caller may overwrite the result.
         """
 
+    def columns_once(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
+        """Return columns as `columns` does; those of X that cost a pass are not kept."""
+        return self.columns(indices, rows)
+
     @abstractmethod
     def chunks(self) -> Iterator[tuple[slice, Matrix]]:
         """Yield all rows in order, as matrices in memory with their slices of rows: one pass."""

@@ -72,6 +72,7 @@ from ._row_losses import loo_predictions as loo_predictions
 from ._row_losses import loss_shares as loss_shares
 from ._row_sums import entry_counts as entry_counts
 from ._row_sums import fetch_columns as fetch_columns
+from ._row_sums import gram_products as gram_products
 from ._row_sums import row_products as row_products
 from ._row_sums import sample_statistics as sample_statistics
 from ._row_sums import start_sums as start_sums

@@ -9,7 +9,7 @@ and `chose` return new ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -106,9 +106,17 @@ class RowBlock:
             anchor=None if self.anchor is None else self.anchor[:, rows],
         )
 
+    def pieces(self) -> Iterator[tuple[slice, RowBlock]]:
+        """Yield slices of the rows with blocks whose X is in memory, one at a time: one pass."""
+        if self.X.is_in_memory:
+            yield slice(0, self.n_rows), self
+        else:
+            for rows, chunk in self.X.chunks():
+                yield rows, self.piece(rows, chunk)
+
     def over_chunks(self, question: Callable[[RowBlock], Answer]) -> Answer:
         """Add up the answers of chunks of the rows, which are in memory one at a time."""
-        return add_up(question(self.piece(rows, chunk)) for rows, chunk in self.X.chunks())
+        return add_up(question(piece) for _, piece in self.pieces())
 
     def advance(
         self, z: Float, index: int, delta: float, rho: Float, along: Float | None

@@ -110,6 +110,11 @@ class ColumnStore:
         numbers = column_numbers(self._X, indices)
         return self._scaled(self._X.columns(numbers, rows), numbers, rows)
 
+    def once(self, indices: NDArray[np.intp]) -> Float:
+        """The same of all rows, by a pass where columns cost one: X does not keep them."""
+        numbers = column_numbers(self._X, indices)
+        return self._scaled(self._X.columns_once(numbers), numbers, slice(None))
+
     def of_tile(self, tile: Matrix, numbers: Any, rows: slice) -> Float:
         """The same of some rows that are in memory as a matrix of their own."""
         return self._scaled(tile.columns(numbers), numbers, rows)

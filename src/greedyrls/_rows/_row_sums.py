@@ -65,6 +65,18 @@ def row_products(block: RowBlock, indices: Sequence[int], with_anchor: bool) -> 
     return add_up(block.X.map_tiles(question, len(order) + block.r.shape[0]))
 
 
+def gram_products(block: RowBlock, features: NDArray[np.intp], width: int) -> Products:
+    """Return x'X of all of some features with each other, in one pass, `width` at a time."""
+    if not block.X.is_in_memory:
+        return block.over_chunks(partial(gram_products, features=features, width=width))
+    parts = [
+        row_products(block, features[first : first + width].tolist(), False)
+        for first in range(0, len(features), width)
+    ]
+    values = np.concatenate([part.values[:, features] for part in parts])
+    return Products(values, np.concatenate([part.sums for part in parts]))
+
+
 def _tile_products(
     block: RowBlock, numbers: Any, with_anchor: bool, rows: slice, tile: Matrix
 ) -> Products:

@@ -9,6 +9,11 @@ from ._checkpoint import FoldLog as FoldLog
 from ._checkpoint import FoldRecord as FoldRecord
 from ._checkpoint import Identity as Identity
 from ._checkpoint import check_file as check_file
+from ._directions import moves as moves
+from ._directions import steps_up_to as steps_up_to
+from ._paths import backward_path as backward_path
+from ._paths import other_data as other_data
+from ._paths import search_path as search_path
 from ._plan import Data as Data
 from ._plan import Plan as Plan
 from ._plan import check_jobs as check_jobs
@@ -27,7 +32,6 @@ from ._run import Watch as Watch
 from ._run import exchange_path as exchange_path
 from ._run import first_difference as first_difference
 from ._run import make_path as make_path
-from ._run import search_path as search_path
 from ._searches import Searches as Searches
 from ._searches import columns_are_packed as columns_are_packed
 from ._searches import is_compiled as is_compiled

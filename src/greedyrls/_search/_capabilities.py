@@ -102,8 +102,8 @@ FEATURES: dict[str, Feature] = {
     "groups": Feature("groups and costs of features", (HOST,)),
     "direction": Feature(
         "floating, FoBa, swap, backward",
-        (IN_MEMORY,),
-        "needs X in memory",
+        (HOST | LOCAL,),
+        "needs all rows in this process",
         "use direction='forward'",
     ),
     "centers": Feature(
@@ -114,10 +114,9 @@ FEATURES: dict[str, Feature] = {
     ),
     "all_features": Feature(
         '`alpha_rule="all_features"`, `refit_alpha="cv"`',
-        (IN_MEMORY,),
-        "needs all columns in memory at once",
+        (HOST | LOCAL,),
+        "needs all rows in this process",
         "use alpha_rule='nested' or 'joint', or pass a number for alpha",
-        {"file": '`refit_alpha="cv"` only'},
     ),
     "checkpoint": Feature("checkpoints", (HOST,)),
     "class_weight": Feature(

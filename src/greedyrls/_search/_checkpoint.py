@@ -255,9 +255,13 @@ class Checkpoint:
 
     @property
     def _may_grow(self) -> bool:
-        """Whether the steps do not depend on their number: no penalty is chosen."""
+        """Whether the steps do not depend on their number.
+
+        No penalty is chosen, and features are not exchanged in the end.
+        """
         asked = self._identity.parameters
-        return isinstance(asked["alpha"], float) and isinstance(asked["n_features"], int)
+        is_plain = isinstance(asked["alpha"], float) and isinstance(asked["n_features"], int)
+        return is_plain and asked.get("direction") != "swap"
 
     def _check_fingerprint(self, stored: dict[str, Any]) -> None:
         """Raise an error if the file was made from other data."""
@@ -270,9 +274,9 @@ class Checkpoint:
     def _take(self, content: _Content) -> None:
         """Check the content of the file and use it."""
         n = self._identity.n_features
+        direction = self._identity.parameters.get("direction")
         for search in content.searches:
-            named = [index for step in search.steps for index in step.features]
-            if len({index for index in named if index < n}) < len(named):
+            if not _can_follow(search.steps, n, direction):
                 raise self.refusal("is damaged (a feature is unknown or appears twice)")
         alphas, losses = content.alphas, content.all_features
         if alphas is not None and (len(alphas) == 0 or (np.diff(alphas) <= 0.0).any()):
@@ -342,10 +346,10 @@ class SearchLog:
         if len(steps) != len(recorded.steps) or stopped != recorded.stopped:
             self._checkpoint.keep_search(self._number, SearchRecord(tuple(steps), stopped))
 
-    def refusal(self, recorded: Step, again: Step) -> ValueError:
+    def refusal(self, recorded: Step, loss: float) -> ValueError:
         """Return an error for a replayed step that has another loss."""
         return self._checkpoint.refusal(
-            f"does not fit: with feature {recorded.index} the loss is {again.loss:.6g}, it has "
+            f"does not fit: with feature {recorded.index} the loss is {loss:.6g}, it has "
             f"{recorded.loss:.6g}; was the loss function changed?"
         )
 
@@ -425,6 +429,22 @@ _CHECKPOINT = Document(
         },
     ),
 )
+
+
+def _can_follow(steps: Sequence[Step], n_features: int, direction: str | None) -> bool:
+    """Return whether each step adds features that are not chosen, or removes some that are."""
+    every = set(range(n_features))
+    chosen = every if direction == "backward" else set[int]()
+    actions = {None: ("add",), "backward": ("remove",)}.get(direction, ("add", "remove"))
+    for step in steps:
+        features = set(step.features)
+        apart = features & chosen if step.action == "add" else features - chosen
+        if step.action not in actions or apart or features - every:
+            return False
+        if len(features) < len(step.features):
+            return False
+        chosen = chosen ^ features
+    return True
 
 
 def _shown(value: Any) -> str:

@@ -7,8 +7,9 @@ They are generators of steps, like those of `_searching`. They can move to any s
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 from .._criteria import BackwardState, Choice, Criterion, NumericalLimit, choose_removal
@@ -121,8 +122,9 @@ def floating(
     n_features: int,
     n_runners_up: int = 0,
     protected: Collection[int] = (),
+    done: Sequence[Step] = (),
 ) -> Iterator[Step]:
-    """Sequential floating forward selection.
+    """Sequential floating forward selection, after the steps that are done.
 
     After each addition, features are removed while the smaller set is better than the best one of
     its size so far. The search ends at `n_features` when no removal helps. It terminates, because
@@ -130,13 +132,11 @@ def floating(
     """
     moves, size = _Moves(state, criterion, n_features, n_runners_up), n_entries(state)
     best, visited = {size: state.loss}, _Visited(state, n_runners_up)
-    while size < n_features and affords_more(state):
-        visited.note(state.selected)
-        step = moves.add()
-        size += 1
-        best[size] = min(step.loss, best.get(size, step.loss))
-        yield step
-        while True:
+    for count, step in _with_sizes(done):
+        best[count] = min(step.loss, best.get(count, step.loss))
+    may_remove = any(not step.forced for step in done)
+    while True:
+        while may_remove:
             known = best.get(size - 1, -float("inf"))
             kept = {*protected, *visited.not_worth_removing(state.selected)}
             removal = moves.remove(kept, known - state.tie(known))
@@ -145,6 +145,22 @@ def floating(
             size -= 1
             best[size] = min(removal.loss, known)
             yield removal
+        if size >= n_features or not affords_more(state):
+            return
+        visited.note(state.selected)
+        step = moves.add()
+        size += 1
+        best[size] = min(step.loss, best.get(size, step.loss))
+        may_remove = True
+        yield step
+
+
+def _with_sizes(steps: Sequence[Step]) -> Iterator[tuple[int, Step]]:
+    """Yield steps from the empty model, with the size after each."""
+    size = 0
+    for step in steps:
+        size += 1 if step.action == "add" else -1
+        yield size, step
 
 
 def foba(
@@ -154,6 +170,7 @@ def foba(
     ratio: float,
     n_runners_up: int = 0,
     protected: Collection[int] = (),
+    earlier_gains: Mapping[int, float] | None = None,
 ) -> Iterator[Step]:
     """Zhang's adaptive forward–backward search.
 
@@ -164,13 +181,8 @@ def foba(
     sets is finite.
     """
     moves = _Moves(state, criterion, n_features, n_runners_up)
-    size, gains = n_entries(state), dict[int, float]()
-    while size < n_features and affords_more(state):
-        before = state.loss
-        step = moves.add()
-        size += 1
-        gains[size] = before - step.loss
-        yield step
+    size, gains = n_entries(state), dict(earlier_gains or {})  # by size
+    while True:
         while gains.get(size, 0.0) > 0.0:
             loss = state.loss
             allowed = loss + ratio * gains[size] - state.tie(loss)
@@ -179,12 +191,25 @@ def foba(
                 break
             size -= 1
             yield removal
+        if size >= n_features or not affords_more(state):
+            return
+        before = state.loss
+        step = moves.add()
+        size += 1
+        gains[size] = before - step.loss
+        yield step
 
 
 def exchanges(
-    state: Any, criterion: Criterion, n_runners_up: int = 0, protected: Collection[int] = ()
+    state: Any,
+    criterion: Criterion,
+    n_runners_up: int = 0,
+    protected: Collection[int] = (),
+    half: Step | None = None,
 ) -> Iterator[Step]:
     """Exchange one feature for another while that lowers the loss; each is two steps.
+
+    `half` is the removal of an exchange that was chosen before, of which the addition is left.
 
     Features are tried in the order of the loss without them, and the first exchange that helps is
     made: the best one for that feature. In the end no single exchange helps. The same holds when
@@ -192,6 +217,14 @@ def exchanges(
     one.
     """
     state.keep_columns()
+    if half is not None:
+        rest = [index for index in state.selected if index not in half.features]
+        with ignore_rounding():
+            made = _exchange(
+                *(state, criterion, half.index, rest, state.held(), float("inf"), n_runners_up)
+            )
+        if made is not None:
+            yield made[1]
     while True:
         made = _first_exchange(state, criterion, n_runners_up, protected)
         if made is None:
@@ -259,14 +292,43 @@ def _exchange(
 
 
 def moves(
-    direction: Direction, state: Any, criterion: Criterion, n_features: int, n_runners_up: int = 0
+    direction: Direction,
+    state: Any,
+    criterion: Criterion,
+    n_features: int,
+    n_runners_up: int,
+    done: Sequence[Step],
+    initial_loss: float,
 ) -> Iterator[Step]:
-    """Return the steps of a search that adds and removes features."""
+    """Return the steps of a search that adds and removes features, after those that are done."""
     forced = state.problem.forced
     if direction.name == "floating":
-        return floating(state, criterion, n_features, n_runners_up, forced)
+        return floating(state, criterion, n_features, n_runners_up, forced, done)
     assert direction.ratio is not None
-    return foba(state, criterion, n_features, direction.ratio, n_runners_up, forced)
+    gains, before = dict[int, float](), initial_loss
+    for size, step in _with_sizes(done):
+        if step.action == "add" and not step.forced:
+            gains[size] = before - step.loss
+        before = step.loss
+    return foba(state, criterion, n_features, direction.ratio, n_runners_up, forced, gains)
+
+
+def set_after(steps: Sequence[Step]) -> list[int]:
+    """Return the features after steps from the empty model, in the order of the search."""
+    features: dict[int, None] = {}
+    for step in steps:
+        if step.action == "add":
+            features.update(dict.fromkeys(step.features))
+        else:
+            for index in step.features:
+                del features[index]
+    return list(features)
+
+
+def steps_up_to(steps: Sequence[Step], size: int) -> tuple[Step, ...]:
+    """Return the steps of a search that adds and removes features up to a size."""
+    kept = takewhile(lambda visited: visited[0] <= size, _with_sizes(steps))
+    return tuple(step for _, step in kept)
 
 
 def retreat(path: Sequence[FeatureSet], size: int) -> Iterator[Step]:

@@ -30,9 +30,10 @@ from .._criteria import (
     ManyFoldState,
     SelectionState,
     Strategy,
+    backward_arrays,
     suits_many_folds,
 )
-from .._data import Needs
+from .._data import NO_ARRAYS, Needs, WholeArrays
 from .._problem import (
     Folds,
     Loss,
@@ -80,13 +81,25 @@ class Plan:
         """What the losses are, in words."""
         return "leave-one-out loss" if self.folds is None else "held-out loss"
 
-    def prepare(self, problem: Problem, size: int, verbose: int = 0) -> None:
-        """Before the first pass over a file: share out its memory, for paths of some size."""
+    def prepare(
+        self, problem: Problem, size: int, verbose: int = 0, whole: WholeArrays = NO_ARRAYS
+    ) -> None:
+        """Before the first pass over a file: share out its memory, for paths of some size.
+
+        `whole` is needed before the search.
+        """
         X = problem.X
         splits = 0 if self.folds is None else self.folds.n_splits
-        needs = Needs(
-            problem.n_targets, problem.n_columns(size), splits, 2 * splits + 1 if splits else 1
-        )
+        chosen = kept = problem.n_columns(size)
+        if self.direction.name == "forward":
+            kept = 0
+        elif self.direction.name == "backward" and not X.is_in_memory:
+            chosen, kept = 1, 0
+            assert self.folds is None or isinstance(self.folds, Folds)
+            whole = max(whole, backward_arrays(problem, self.folds))
+        n_sets = 2 * splits + 1 if splits else 1
+        # About as many features leave the set again as are in it in the end.
+        needs = Needs(problem.n_targets, chosen, splits, n_sets, n_kept=2 * kept, whole=whole)
         X.reserve(needs, verbose, self.block_rows, self.n_jobs)
         if problem.forced:
             X.kept.take_along(problem.forced)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._base import NumericalWarning, Progress, counted, progress_bar
-from .._criteria import BackwardState, Criterion, NumericalLimit, Spanned
+from .._criteria import Criterion, NumericalLimit, Spanned
 from .._problem import Problem
 from ..path import (
     BestLosses,
@@ -24,9 +24,9 @@ from ..path import (
     best_sets,
 )
 from ._checkpoint import SearchLog
-from ._directions import backward, exchanges, moves, retreat
+from ._directions import exchanges, moves, retreat, set_after
 from ._plan import AnyState, Data, Plan
-from ._searching import costs_at_most, forward, n_entries, replay_together
+from ._searching import forward, ignore_rounding, replay_together
 
 Callback = Callable[[Step], Any]
 
@@ -87,8 +87,10 @@ class Run:
         watch: Watch,
         done: tuple[Step, ...] = (),
         log: SearchLog | None = None,
+        adds_first: bool = False,
     ) -> None:
         self._limits = limits
+        self._adds_first = adds_first  # features are exchanged after all were added
         self._callback = watch.callback
         self._verbose = watch.verbose
         self._log = log
@@ -159,6 +161,8 @@ class Run:
         if self._limits.patience is None:
             return False
         for step in self.steps[self._n_seen :]:
+            if self._adds_first and step.action == "remove":
+                break  # exchanges, which come after the stop
             self._best.add(step)
             self._n_forced += step.forced
         self._n_seen = len(self.steps)
@@ -193,26 +197,6 @@ class Run:
         return isinstance(answer, bool | np.bool_) and bool(answer)
 
 
-def search_path(
-    plan: Plan,
-    data: Data,
-    alpha: float,
-    limits: Limits,
-    watch: Watch = UNWATCHED,
-    first_pass: int = 0,
-    began: float | None = None,
-    log: SearchLog | None = None,
-) -> SelectionPath:
-    """Search a path from the empty model; `first_pass` counts the passes that made `data`.
-
-    Steps stored in the log are replayed, not searched again.
-    """
-    began = time.perf_counter() if began is None else began
-    if plan.direction.name == "backward":
-        return _backward_path(plan, data, alpha, limits.size, watch, first_pass, began)
-    return Search(plan, data, alpha, limits, watch, first_pass, began, log).path()
-
-
 class Search:
     """A search from the empty model that can pause at a size and continue from there."""
 
@@ -237,13 +221,22 @@ class Search:
         stopped = False
         if log is not None:
             done, stopped = log.stored
-        done, stopped = self._replayed(done, stopped, log)
-        self._run = Run(limits, watch, done, log)
+        self._half: Step | None = None  # of an exchange
+        if plan.direction.name == "swap" and not stopped and done and done[-1].action == "remove":
+            *whole, half = done
+            done, stopped = self._replayed(tuple(whole), stopped, log)
+            if done:
+                self._half, done = half, (*done, half)
+        else:
+            done, stopped = self._replayed(done, stopped, log)
+        self._run = Run(limits, watch, done, log, plan.direction.name == "swap")
         if stopped:
             self._run.stop_reason = StopReason.CALLBACK
         elif self._run.is_stale():
             self._run.stop_reason = StopReason.NO_IMPROVEMENT
-        self._steps = _remaining(plan, data, self._state, self._criterion, limits, watch, len(done))
+        self._steps = _remaining(
+            plan, self._state, self._criterion, limits, watch, done, self._initial_loss
+        )
 
     def _start(self) -> None:
         self._state, self._criterion = self._plan.search(
@@ -280,7 +273,8 @@ class Search:
             run.consume(self._steps, plan.direction.name in ("forward", "swap"), size)
         if plan.direction.name == "swap":
             forced = self._data.problem.forced
-            run.exchange(exchanges(self._state, self._criterion, self._watch.n_runners_up, forced))
+            arguments = self._state, self._criterion, self._watch.n_runners_up, forced
+            run.exchange(exchanges(*arguments, self._half))
         return make_path(
             plan, self._state, self._alpha, run, self._initial_loss, self._began, self._spent
         )
@@ -288,86 +282,26 @@ class Search:
 
 def _remaining(
     plan: Plan,
-    data: Data,
     state: AnyState,
     criterion: Criterion,
     limits: Limits,
     watch: Watch,
-    n_done: int,
+    done: Sequence[Step],
+    initial_loss: float,
 ) -> Iterator[Step]:
-    """Yield the steps after the first `n_done`.
+    """Yield the steps after those that are done.
 
     This is not a method, to avoid a reference cycle of search and iterator, which is freed late.
     """
-    yield from replay_together(state, data.problem.forced_entries[n_done:], forced=True)
+    steps = list(done)
+    for step in replay_together(state, state.problem.forced_entries[len(done) :], forced=True):
+        steps.append(step)
+        yield step
     arguments = state, criterion, limits.size, watch.n_runners_up
     if plan.direction.name in ("floating", "foba"):
-        yield from moves(plan.direction, *arguments)
-    else:
+        yield from moves(plan.direction, *arguments, steps, initial_loss)
+    elif all(step.action == "add" for step in done):
         yield from forward(*arguments)  # for "swap", exchanges follow
-
-
-def _backward_path(
-    plan: Plan,
-    data: Data,
-    alpha: float,
-    size: int,
-    watch: Watch,
-    first_pass: int,
-    began: float,
-) -> SelectionPath:
-    """Search a path from all features down to one; the smallest sets come last."""
-    problem = data.problem
-    folds = plan.folds
-    assert folds is None or folds.remote is None
-    steps: list[Step] = []
-    protected = [entry[0] for entry in problem.forced_entries]
-    try:
-        state = BackwardState(problem, plan.loss, folds, alpha)
-        start = state.as_set()
-        with closing(progress_bar(watch.verbose, n_entries(state) - 1)) as bar:
-            for step in backward(state, watch.n_runners_up, protected):
-                steps.append(step)
-                bar.update(step.loss)
-                if watch.callback is not None and Run.says_stop(watch.callback(step)):
-                    raise ValueError(
-                        "The callback asked to stop, but direction='backward' reaches small sets "
-                        "only at its end. Raise an exception to abort it, or use "
-                        "direction='forward'."
-                    )
-    except NumericalLimit as error:
-        sentence = StopReason.NUMERICAL_LIMIT.sentence.split(";")[0]
-        raise ValueError(
-            f"{sentence}, with {problem.n_available - len(steps)} features: {error}. Use a larger "
-            "alpha, or another direction."
-        ) from error
-    forced = set(problem.forced)
-    sets = tuple(
-        replace(feature_set, forced=feature_set.features[-1] in forced)
-        for feature_set in best_sets(steps, start, size)
-    )
-    reason = StopReason.REACHED
-    affordable = tuple(known for known in sets if costs_at_most(problem, known.features))
-    if len(affordable) < len(sets):
-        sets, reason = affordable, StopReason.BUDGET
-    if not sets:
-        raise ValueError(
-            f"No set that direction='backward' reached costs at most budget={problem.budget}. "
-            "Raise the budget, or use direction='forward', which chooses by costs."
-        )
-    seconds = time.perf_counter() - began
-    return SelectionPath(
-        steps=tuple(steps),
-        initial_loss=state.initial_loss,
-        settings=settings_of(problem, plan, alpha),
-        moments=state.moments(sets[-1].features),
-        counters=Counters(
-            first_pass + state.passes, state.exact_evaluations, state.rebuilds, seconds
-        ),
-        stop_reason=reason,
-        sets=sets,
-        start=start,
-    )
 
 
 def exchange_path(
@@ -396,16 +330,33 @@ def exchange_path(
 
 def first_difference(
     state: AnyState, recorded: Sequence[Step], initial_loss: float
-) -> tuple[Step, Step] | None:
-    """Replay recorded steps; returns the first whose loss differs, recorded and replayed."""
-    entries = [step.features for step in recorded]
+) -> tuple[Step, float] | None:
+    """Replay recorded steps; returns the first whose loss differs, with the loss it has now.
+
+    If features were removed, the state moves to the last set at once, and only its loss is known.
+    """
+    every = [index for step in recorded for index in step.features]
     # In one pass for all columns.
-    state.problem.X.fetch([index for entry in entries for index in entry])
-    for step, again in zip(recorded, replay_together(state, entries, False), strict=True):
-        scale = max(abs(initial_loss), abs(step.loss))
-        if abs(step.loss - again.loss) > _SAME_LOSS * scale:
-            return step, again
+    state.problem.X.fetch(every)
+    if any(step.action == "remove" for step in recorded):
+        state.keep_columns(list(dict.fromkeys(every)))
+        with ignore_rounding():
+            state.move_to(set_after(recorded))
+        losses = iter([state.loss])
+        recorded = recorded[-1:]
+    else:
+        again = replay_together(state, [step.features for step in recorded], False)
+        losses = (step.loss for step in again)
+    for step, loss in zip(recorded, losses, strict=True):
+        if not is_same_loss(step, loss, initial_loss):
+            return step, loss
     return None
+
+
+def is_same_loss(recorded: Step, loss: float, initial_loss: float) -> bool:
+    """Return whether a replayed loss is that of the recorded step, up to rounding."""
+    scale = max(abs(initial_loss), abs(recorded.loss))
+    return abs(recorded.loss - loss) <= _SAME_LOSS * scale
 
 
 def make_path(

@@ -11,8 +11,9 @@ from .._problem import Problem
 from .._steppers import can_compile
 from ..path import Counters, SelectionPath, Step
 from ._checkpoint import Checkpoint
+from ._paths import search_path
 from ._plan import Data, Plan
-from ._run import UNWATCHED, Limits, Search, Watch, search_path
+from ._run import UNWATCHED, Limits, Search, Watch
 
 _COMPILED_LOSSES = ("squared", "absolute", "zero_one", "balanced_zero_one")
 

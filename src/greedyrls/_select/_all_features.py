@@ -7,10 +7,13 @@ from numpy.typing import NDArray
 
 from .._base import Float, long_call
 from .._criteria import LooData
-from .._problem import Loss
+from .._data import WholeArrays
+from .._problem import Loss, Problem
 
-# The number of features or rows processed at a time.
-_BATCH = 256
+# The numbers of features and of rows processed at a time.
+_BATCH, _ROWS = 256, 1024
+# Square arrays of the smaller of m and n, and arrays (t × penalties × m), held at the same time.
+_SQUARES, _ERRORS = 6, 4
 
 
 def all_features_losses(data: LooData, alphas: Float, loss: Loss) -> Float:
@@ -38,15 +41,20 @@ def all_features_losses(data: LooData, alphas: Float, loss: Loss) -> Float:
     return np.where(np.isfinite(values), values, np.nan)
 
 
+def all_features_arrays(problem: Problem, n_penalties: int) -> WholeArrays:
+    """Return the arrays that this rule needs, with the number of penalties tried."""
+    m, n = problem.n_samples, problem.n_features - len(problem.excluded)
+    short = min(m, n)
+    n_bytes = 8 * (_SQUARES * short * short + _ERRORS * n_penalties * problem.n_targets * m)
+    n_bytes += 16 * _ROWS * n if n < m else 8 * _BATCH * m
+    what = f"alpha_rule='all_features' with {n_penalties} penalties ({short} × {short} products)"
+    return WholeArrays(n_bytes, what, "use alpha_rule='nested' or 'joint'")
+
+
 def _by_features(data: LooData, kept: NDArray[np.intp], alphas: Float) -> tuple[Float, Float]:
     """Return residuals (t × A × m) and 1 − h (A × m) from the eigenvectors of X'X."""
     problem = data.problem
-    gram = np.concatenate(
-        [
-            data.samples.products(kept[first : first + _BATCH].tolist())[:, kept]
-            for first in range(0, len(kept), _BATCH)
-        ]
-    )
+    gram = data.samples.gram(kept)
     values, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
     shrink = 1.0 / (_without_noise(values) + alphas[:, None])  # (A × n)
     slopes = shrink[None] * (data.start.correlation[:, kept] @ vectors)[:, None, :]
@@ -55,13 +63,14 @@ def _by_features(data: LooData, kept: NDArray[np.intp], alphas: Float) -> tuple[
     leverages = np.empty((len(alphas), m))
     top = 0
     for block in data.samples.blocks:
-        for first in range(0, len(block.d), _BATCH * 4):
-            rows = slice(first, min(len(block.d), first + _BATCH * 4))
-            where = slice(top + rows.start, top + rows.stop)
-            turned = block.columns.fresh(kept, rows).T @ vectors  # (rows × n)
-            fitted[:, :, where] = slopes @ turned.T
-            leverages[:, where] = shrink @ np.square(turned).T
-        top += len(block.d)
+        for _, piece in block.pieces():
+            for first in range(0, piece.n_rows, _ROWS):
+                rows = slice(first, min(piece.n_rows, first + _ROWS))
+                where = slice(top + rows.start, top + rows.stop)
+                turned = piece.columns.fresh(kept, rows).T @ vectors  # (rows × n)
+                fitted[:, :, where] = slopes @ turned.T
+                leverages[:, where] = shrink @ np.square(turned).T
+            top += piece.n_rows
     d = np.concatenate([block.d for block in data.samples.blocks])
     r = np.concatenate([block.r for block in data.samples.blocks], axis=1)
     return r[:, None, :] - fitted, d - leverages
@@ -76,10 +85,14 @@ def _by_rows(data: LooData, kept: NDArray[np.intp], alphas: Float) -> tuple[Floa
     problem = data.problem
     m = problem.n_samples
     kernel = np.zeros((m, m))
-    for first in range(0, len(kept), _BATCH):
-        batch = kept[first : first + _BATCH]
+    width = _BATCH
+    if problem.X.memory is not None:
+        # A batch costs a pass, if columns do.
+        width = max(_BATCH, problem.X.memory.column_bytes // (8 * m))
+    for first in range(0, len(kept), width):
+        batch = kept[first : first + width]
         columns = np.concatenate(
-            [block.columns.fresh(batch) for block in data.samples.blocks], axis=1
+            [block.columns.once(batch) for block in data.samples.blocks], axis=1
         )
         kernel += columns.T @ columns
     data.samples.passes += 1

@@ -22,15 +22,21 @@ from .._problem import (
 )
 from .._search import (
     Callback,
+    Data,
     Limits,
     Plan,
     Run,
+    Watch,
+    backward_path,
     first_difference,
     forward,
     make_path,
+    moves,
+    other_data,
+    steps_up_to,
     supported,
 )
-from ..path import AlphaRule, DirectionName, SelectionPath, Settings, SizeRule
+from ..path import AlphaRule, Counters, DirectionName, SelectionPath, Settings, SizeRule
 from ._entrance import given_rows, problem_of, select_path
 from ._options import Options
 from ._request import asked_features, plan_of
@@ -307,7 +313,9 @@ def extend_path(
     ----------
     path : SelectionPath
         A path, which may be interrupted or read from JSON. Its penalties, intercept, excluded
-        features, groups, costs and budget are used again.
+        features, groups, costs, budget and direction are used again. A path made with
+        ``direction="swap"`` cannot be continued: it exchanges features at its last size only, so
+        that a longer path does not begin with it.
     X, y, sample_weight
         The data that the path was selected from, because a path holds no data. Other data are
         detected by their losses and raise an error.
@@ -337,10 +345,11 @@ def extend_path(
     ['bmi', 's5', 'bp', 's1']
     """
     settings = path.settings
-    if settings.direction != "forward":
+    if settings.direction == "swap":
         raise ValueError(
-            f"The path was made with direction={settings.direction!r}, and only forward paths can "
-            "be continued; call greedy_path with the larger n_features."
+            "The path was made with direction='swap', which exchanges features at its last size "
+            "only: a longer path does not begin with this one. Call greedy_path with the larger "
+            "n_features."
         )
     options = Options(
         n_features=n_features,
@@ -349,6 +358,8 @@ def extend_path(
         fit_intercept=settings.fit_intercept,
         excluded_features=list(settings.excluded_features),
         feature_groups=_groups_of(settings),
+        direction=settings.direction,
+        backward_ratio=settings.backward_ratio,
         patience=patience,
         n_runners_up=n_runners_up,
         search=search,
@@ -365,6 +376,8 @@ def extend_path(
     if settings.feature_costs is not None:
         costs = np.array(settings.feature_costs)
         problem = replace(problem, costs=costs, budget=settings.budget)
+    if settings.direction != "forward":
+        problem = replace(problem, forced=_forced_in(path))  # which are not removed
     _check_same_data(path, problem)
     size = check_n_features(n_features, problem)
     if size < len(path):
@@ -390,24 +403,50 @@ def _extended(
     plan.prepare(problem, size, watch.verbose)
     problem.X.kept.take_along(path.indices.tolist())
     data = plan.data(problem)
-    state, criterion = plan.search(data, settings.alpha, limits.capacity)
-    if (different := first_difference(state, path.steps, path.initial_loss)) is not None:
-        recorded, again = different
-        raise ValueError(
-            f"The data are not those of the path: with feature {recorded.index} the loss is "
-            f"{again.loss:.6g}, the path has {recorded.loss:.6g}. Pass the same X, y and "
-            "sample_weight, or start again with greedy_path."
-        )
-    run = Run(limits, watch, done=path.steps)
-    run.consume(forward(state, criterion, size, watch.n_runners_up))
     spent = replace(path.counters, passes=path.counters.passes + 1)
-    longer = make_path(plan, state, settings.alpha, run, path.initial_loss, began, spent)
+    if plan.direction.name == "backward":
+        longer = backward_path(
+            plan, data, settings.alpha, size, watch, spent.passes, began, path.steps
+        )
+    else:
+        longer = _longer(path, plan, data, limits, watch, began, spent)
     longer = with_refit(longer, plan, data, settings.refit_alpha)
     longer = replace(longer, surface=path.surface, size_surface=path.size_surface)
     if problem.X.passes_dominate:
         passes = path.counters.passes + passes_over(problem.X)
         longer = replace(longer, counters=replace(longer.counters, passes=passes))
     return longer
+
+
+def _longer(
+    path: SelectionPath,
+    plan: Plan,
+    data: Data,
+    limits: Limits,
+    watch: Watch,
+    began: float,
+    spent: Counters,
+) -> SelectionPath:
+    """Continue a search that adds features, and may remove some."""
+    alpha, initial_loss, direction = path.settings.alpha, path.initial_loss, plan.direction
+    state, criterion = plan.search(data, alpha, limits.capacity)
+    done = path.steps if direction.name == "forward" else steps_up_to(path.steps, limits.size)
+    if (different := first_difference(state, done, initial_loss)) is not None:
+        raise other_data(*different)
+    run = Run(limits, watch, done=done)
+    arguments = state, criterion, limits.size, watch.n_runners_up
+    if direction.name == "forward":
+        run.consume(forward(*arguments))
+    else:
+        run.consume(moves(direction, *arguments, done, initial_loss), is_growing=False)
+    return make_path(plan, state, alpha, run, initial_loss, began, spent)
+
+
+def _forced_in(path: SelectionPath) -> tuple[int, ...]:
+    """Return the features that were forced into a path."""
+    steps = (index for step in path.steps if step.forced for index in step.features)
+    last = (best.features[-1] for best in path.sets if best.forced)
+    return tuple(dict.fromkeys([*steps, *last]))
 
 
 def _groups_of(settings: Settings) -> dict[str, list[int]] | None:

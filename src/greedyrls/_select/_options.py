@@ -126,11 +126,6 @@ class Options:
     def _check_with_direction(self) -> None:
         """Raise an error for options that a direction of the search does not take."""
         direction = self.searched
-        if direction.name != "forward" and self.checkpoint is not None:
-            raise ValueError(
-                f"checkpoint= is for direction='forward', got direction={direction.name!r}; leave "
-                "it out."
-            )
         stops = [
             f"{option}={getattr(self, option)!r}"
             for option in ("patience", "tol")

@@ -89,10 +89,14 @@ class Request:
     def n_steps(self) -> int:
         """About the number of steps of all searches."""
         size = min(_USUAL_STEPS, self.limits.size) if self.is_automatic else self.limits.size
-        n_penalties = 1 if isinstance(self.alpha, float) else N_PENALTIES
+        return size * (1 + (1 if self.outer is None else self.outer.n_splits) * self.n_penalties)
+
+    @property
+    def n_penalties(self) -> int:
+        """The number of penalties that are tried, without those beyond the grid."""
         if isinstance(self.alpha, np.ndarray):
-            n_penalties = len(self.alpha)
-        return size * (1 + (1 if self.outer is None else self.outer.n_splits) * n_penalties)
+            return len(self.alpha)
+        return 1 if isinstance(self.alpha, float) else N_PENALTIES
 
     def pays_processes(self, plan: Plan, count: int = 1) -> bool:
         """Return whether so many selections by a plan run faster in processes than in threads.

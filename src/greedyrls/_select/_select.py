@@ -10,7 +10,7 @@ import numpy as np
 
 from .._base import Float, column, counted, limits_threads, number, plural, to_host
 from .._criteria import FoldData, LooCurve, LooData, ManyFoldData
-from .._data import passes_over
+from .._data import NO_ARRAYS, WholeArrays, passes_over
 from .._problem import Problem
 from .._search import (
     Checkpoint,
@@ -34,7 +34,7 @@ from ..path import (
     choose_size,
     fold_covariance,
 )
-from ._all_features import all_features_losses
+from ._all_features import all_features_arrays, all_features_losses
 from ._alphas import MORE_PENALTIES, Refit, auto_grid, model_penalties, problem_scale
 from ._fingerprint import identity_of
 from ._nested import Nested, Task, joint_surface, nested_surface
@@ -58,7 +58,7 @@ def select(request: Request, data: Data | None = None) -> Selected:
     """Run the whole selection; `data` are those of the problem, if they can be reused."""
     began = time.perf_counter()
     problem, plan = request.problem, request.plan
-    plan.prepare(problem, request.limits.size, request.options.verbose)
+    plan.prepare(problem, request.limits.size, request.options.verbose, _whole_arrays(request))
     before = passes_over(problem.X)
     checkpoint = None
     if request.checkpoint is not None:
@@ -89,6 +89,18 @@ def select(request: Request, data: Data | None = None) -> Selected:
     if checkpoint is not None:
         checkpoint.finish(path)
     return make_selected(path, request, None if problem.X.passes_dominate else data)
+
+
+def _whole_arrays(request: Request) -> WholeArrays:
+    """Return what the rules for penalties need at once."""
+    whole, problem = NO_ARRAYS, request.problem
+    if request.alpha_rule == "all_features" and not isinstance(request.alpha, float):
+        whole = all_features_arrays(problem, request.n_penalties + 2 * _more_penalties(request))
+    if request.refit == "cv":
+        # Columns of the chosen features with all folds left out, and their inverses.
+        n_bytes = 16 * problem.n_samples * problem.n_columns(request.limits.size)
+        whole = max(whole, WholeArrays(n_bytes, "refit_alpha='cv'", "use refit_alpha='loo'"))
+    return whole
 
 
 class _Outcome(NamedTuple):

@@ -1,0 +1,130 @@
+"""Search a path in any direction; a backward search runs to its end."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from dataclasses import replace
+
+from .._base import progress_bar
+from .._criteria import BackwardState, NumericalLimit, backward_state
+from ..path import Counters, SelectionPath, Step, StopReason, best_sets
+from ._checkpoint import SearchLog
+from ._directions import backward
+from ._plan import Data, Plan
+from ._run import UNWATCHED, Limits, Run, Search, Watch, is_same_loss, settings_of
+from ._searching import costs_at_most, n_entries
+
+
+def search_path(
+    plan: Plan,
+    data: Data,
+    alpha: float,
+    limits: Limits,
+    watch: Watch = UNWATCHED,
+    first_pass: int = 0,
+    began: float | None = None,
+    log: SearchLog | None = None,
+) -> SelectionPath:
+    """Search a path from the empty model; `first_pass` counts the passes that made `data`.
+
+    Steps stored in the log are replayed, not searched again.
+    """
+    began = time.perf_counter() if began is None else began
+    if plan.direction.name == "backward":
+        return backward_path(plan, data, alpha, limits.size, watch, first_pass, began, log=log)
+    return Search(plan, data, alpha, limits, watch, first_pass, began, log).path()
+
+
+def backward_path(
+    plan: Plan,
+    data: Data,
+    alpha: float,
+    size: int,
+    watch: Watch,
+    first_pass: int,
+    began: float,
+    done: tuple[Step, ...] = (),
+    log: SearchLog | None = None,
+) -> SelectionPath:
+    """Search a path from all features down to one; the smallest sets come last.
+
+    Steps that are done, or stored in the log, are made at once.
+    """
+    problem = data.problem
+    folds = plan.folds
+    assert folds is None or folds.remote is None
+    steps = list(done if log is None else log.stored.steps)
+    protected = [entry[0] for entry in problem.forced_entries]
+    try:
+        state = backward_state(problem, plan.loss, folds, alpha)
+        start = state.as_set()
+        total = n_entries(state) - 1
+        if steps:
+            state.leave_out([index for step in steps for index in step.features])
+            _check_replayed(state, steps[-1], log)
+        with closing(progress_bar(watch.verbose, total, len(steps))) as bar:
+            for step in backward(state, watch.n_runners_up, protected):
+                steps.append(step)
+                bar.update(step.loss)
+                if watch.callback is not None and Run.says_stop(watch.callback(step)):
+                    raise ValueError(
+                        "The callback asked to stop, but direction='backward' reaches small sets "
+                        "only at its end. Raise an exception to abort it, or use "
+                        "direction='forward'."
+                    )
+                if log is not None:
+                    log.record(steps, False)
+    except KeyboardInterrupt:
+        if log is not None:
+            log.record(steps, False)
+        raise
+    except NumericalLimit as error:
+        sentence = StopReason.NUMERICAL_LIMIT.sentence.split(";")[0]
+        raise ValueError(
+            f"{sentence}, with {problem.n_available - len(steps)} features: {error}. Use a larger "
+            "alpha, or another direction."
+        ) from error
+    forced = set(problem.forced)
+    sets = tuple(
+        replace(feature_set, forced=feature_set.features[-1] in forced)
+        for feature_set in best_sets(steps, start, size)
+    )
+    reason = StopReason.REACHED
+    affordable = tuple(known for known in sets if costs_at_most(problem, known.features))
+    if len(affordable) < len(sets):
+        sets, reason = affordable, StopReason.BUDGET
+    if not sets:
+        raise ValueError(
+            f"No set that direction='backward' reached costs at most budget={problem.budget}. "
+            "Raise the budget, or use direction='forward', which chooses by costs."
+        )
+    seconds = time.perf_counter() - began
+    return SelectionPath(
+        steps=tuple(steps),
+        initial_loss=state.initial_loss,
+        settings=settings_of(problem, plan, alpha),
+        moments=state.moments(sets[-1].features),
+        counters=Counters(
+            first_pass + state.passes, state.exact_evaluations, state.rebuilds, seconds
+        ),
+        stop_reason=reason,
+        sets=sets,
+        start=start,
+    )
+
+
+def _check_replayed(state: BackwardState, recorded: Step, log: SearchLog | None) -> None:
+    """Raise an error if the loss differs from that of the last step."""
+    if is_same_loss(recorded, state.loss, state.initial_loss):
+        return
+    raise other_data(recorded, state.loss) if log is None else log.refusal(recorded, state.loss)
+
+
+def other_data(recorded: Step, loss: float) -> ValueError:
+    """Return the error for a path that is continued with other data."""
+    return ValueError(
+        f"The data are not those of the path: with feature {recorded.index} the loss is "
+        f"{loss:.6g}, the path has {recorded.loss:.6g}. Pass the same X, y and sample_weight, or "
+        "start again with greedy_path."
+    )
