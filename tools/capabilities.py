@@ -19,18 +19,7 @@ sys.path.insert(0, str(ROOT / "src"))
 from greedyrls._search._capabilities import FEATURES, KINDS  # noqa: E402
 
 PAGE = ROOT / "docs" / "guide" / "capabilities.md"
-# Names of options in advice.
-_OPTIONS = (
-    "feature_groups",
-    "feature_costs",
-    "checkpoint",
-    "alpha",
-    "class_weight",
-    "sample_weight",
-    "decision_function",
-    r"greedy_path\([^)]*\)",
-)
-BEGIN, END = "<!-- {part}: begin -->", "<!-- {part}: end -->"
+BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 
 
 def table() -> str:
@@ -42,33 +31,10 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def refusals() -> str:
-    """For each feature that some kinds of data do not support: why, and what to do instead."""
-    lines = ["| | not supported on | because it | instead |", "| --- | --- | --- | --- |"]
-    for feature in FEATURES.values():
-        kinds = [kind for kind in KINDS if feature.cell(kind) == "no"]
-        if kinds:
-            advice = [_as_code(feature.instead), "load X into memory"]
-            text = ", or ".join(part for part in advice if part)
-            lines.append(f"| {feature.row} | {', '.join(kinds)} | {feature.why} | {text} |")
-    return "\n".join(lines)
-
-
-def _as_code(advice: str) -> str:
-    """Options in advice, as code."""
-    advice = re.sub(r"(\w+=)?'(\w+)'", r'`\1"\2"`', advice)
-    return re.sub(rf"(?<!`)\b({'|'.join(_OPTIONS)})(?!\w)", r"`\1`", advice)
-
-
 def page_with(text: str) -> str:
-    """The page with both parts replaced."""
-    for part, content in (("table", table()), ("refusals", refusals())):
-        begin, end = BEGIN.format(part=part), END.format(part=part)
-        pattern = re.escape(begin) + r".*?" + re.escape(end)
-        text = re.sub(
-            pattern, lambda _, own=f"{begin}\n{content}\n{end}": own, text, flags=re.DOTALL
-        )
-    return text
+    """The page with the table replaced."""
+    pattern = re.escape(BEGIN) + r".*?" + re.escape(END)
+    return re.sub(pattern, lambda _: f"{BEGIN}\n{table()}\n{END}", text, flags=re.DOTALL)
 
 
 def main() -> None:

@@ -42,7 +42,6 @@ import capabilities
 def test_the_page_shows_the_table() -> None:
     text = capabilities.PAGE.read_text(encoding="utf-8")
     assert capabilities.table() in text
-    assert capabilities.refusals() in text
     assert capabilities.page_with(text) == text, "run python3 tools/capabilities.py --write"
 
 
@@ -177,13 +176,11 @@ def test_notes_on_engines(make: Any, tmp_path: Path) -> None:
             assert found is (FoldData if is_noted else ManyFoldData)
 
 
-def test_advice_can_be_replaced() -> None:
-    class Remote(DenseMatrix):
-        noun = "far away"
-        is_in_memory = False
-
-    X = Remote(np.zeros((2, 2)))
-    match = "The ranker is not supported with X far away: it forms pairs of rows. Wait, or load X"
+def test_advice_can_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = DenseMatrix(np.zeros((2, 2)))
+    narrow = replace(FEATURES["ranker"], needs=(frozenset({"far away"}),))
+    monkeypatch.setitem(FEATURES, "ranker", narrow)
+    match = "The ranker is not supported with X in memory: it centres the rows of each query. Wait"
     with pytest.raises(ValueError, match=match):
         check_supported(X, "ranker", "The ranker", "wait")
     check_supported(X, "squared", "loss='squared'")
