@@ -41,6 +41,8 @@ from ._plink import opened_bed as opened_bed
 from ._points import MatrixPoints as MatrixPoints
 from ._points import point_blocks as point_blocks
 from ._recognise import device_matrix_of as device_matrix_of
+from ._recognise import is_gathered as is_gathered
+from ._recognise import is_matrix as is_matrix
 from ._recognise import kind_of as kind_of
 from ._recognise import loaded as loaded
 from ._recognise import matrix_of as matrix_of

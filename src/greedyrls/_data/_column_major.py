@@ -49,7 +49,7 @@ class ColumnFileMatrix(Matrix):
 
     def __init__(self, source: ColumnSource, memory_limit: int | None = None) -> None:
         self._source = source
-        self._limit = default_limit() if memory_limit is None else memory_limit
+        self.memory_limit = default_limit() if memory_limit is None else memory_limit
         self._room: Room | None = None
         self._verbose = 0
         self._n_workers = 2  # one of them may read while another computes
@@ -81,7 +81,8 @@ class ColumnFileMatrix(Matrix):
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
     ) -> None:
         """Divide the memory that X may use for a search; raise an error if it is too little."""
-        room = share_out(self.shape, self.dtype, self._source.overhead, self._limit, needs)
+        assert self.memory_limit is not None
+        room = share_out(self.shape, self.dtype, self._source.overhead, self.memory_limit, needs)
         m, n = self.shape
         self._tile_bytes = min(room.chunk_rows * n * self.dtype.itemsize, _LARGEST_TILE)
         # What is left is for chosen columns, for the columns that X is multiplied by (there are

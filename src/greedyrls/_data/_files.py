@@ -36,7 +36,7 @@ class FileMatrix(Matrix):
 
     def __init__(self, source: Source, memory_limit: int | None = None) -> None:
         self._source = source
-        self._limit = default_limit() if memory_limit is None else memory_limit
+        self.memory_limit = default_limit() if memory_limit is None else memory_limit
         self._room: Room | None = None
         self._verbose = 0
         self.n_jobs = 1
@@ -61,7 +61,8 @@ class FileMatrix(Matrix):
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
     ) -> None:
         """Share the memory out for a search by some threads; an error if it is too little."""
-        room = share_out(self.shape, self.dtype, self._source.overhead, self._limit, needs)
+        assert self.memory_limit is not None
+        room = share_out(self.shape, self.dtype, self._source.overhead, self.memory_limit, needs)
         if chunk_rows is not None:
             room = room._replace(chunk_rows=min(chunk_rows, room.chunk_rows))
         self._room, self._verbose = room, verbose

@@ -58,6 +58,8 @@ class Matrix(ABC):
     keeps_columns: bool = False
     # X uses threads of its own.
     has_own_threads: bool = False
+    # Bytes that X may take in memory; None: no limit.
+    memory_limit: int | None = None
     # Memory for columns of chosen features in bytes; None: a share of the size of X.
     column_bytes: int | None = None
     # The columns that X keeps, and requests to its next pass.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from scipy import sparse
@@ -92,6 +92,16 @@ def origin_of(X: Any) -> Origin:
     is_lazy = _library_of(X) is not None or isinstance(X, RemoteMatrix)
     is_file = isinstance(X, DataFile | SparseFile) or _file_library(X) is not None
     return Origin(is_lazy, is_file, not is_file and other_namespace(X) is not None)
+
+
+def is_matrix(X: object) -> TypeGuard[Matrix]:
+    """Return whether X is a matrix of the engine already, as that of a file is."""
+    return isinstance(X, Matrix)
+
+
+def is_gathered(X: object) -> TypeGuard[RemoteMatrix]:
+    """Return whether X is a collection whose rows were gathered on its cluster."""
+    return isinstance(X, RemoteMatrix)
 
 
 class Kind(NamedTuple):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._base import Float
-from .._data import CentredMatrix, CentredSparse, Matrix
+from .._data import CentredMatrix, CentredSparse, Matrix, is_matrix
 from ._folds import Folds
 from ._row_order import Split
 
@@ -90,7 +90,7 @@ def make_pairs(X: Any, y: Float, query_of: NDArray[np.intp], weights: Float | No
     target = y[rows].astype(np.float64)
     move(target[:, None])
     row_weights = v * (pairs / total)[query_of]
-    if isinstance(X, Matrix):
+    if is_matrix(X):
         count = X.shape[0]
         target, row_weights, v, scale = (
             _at(rows, values, count) for values in (target, row_weights, v, scale)

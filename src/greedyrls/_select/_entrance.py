@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike, NDArray
 
 from .._cluster import gather_rows, needs_all_rows, partitions, rows_here
-from .._data import RemoteMatrix, check_remote_options, origin_of
+from .._data import check_remote_options, is_gathered, origin_of
 from .._problem import ClassWeights, Problem, make_problem
 from .._search import CLUSTER, FEATURES
 from ._options import Options
@@ -68,7 +68,7 @@ def given_rows(
     It runs on the cluster if all options are supported there, and in this process if they are not,
     or if X is so small that questions to the cluster would take longer than to fetch it.
     """
-    if isinstance(X, RemoteMatrix) or not origin_of(X).is_lazy:
+    if is_gathered(X) or not origin_of(X).is_lazy:
         return GivenRows(X, y, sample_weight, groups)
     check_remote_options(options.memory_limit, options.device)
     asked = _asked(options, groups, is_classification, class_weight)

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float
+from .._data import Matrix, matrix_of
 from ..files import DataFile
 from ._data_summary import Feature
 
+Values = Float | DataFile  # (m × n)
 
-def feature_blocks(
-    X: Float | DataFile, features: Sequence[Feature]
-) -> Iterator[tuple[slice, Float]]:
+
+def features_of(X: Values) -> Matrix:
+    """Return the features as a matrix."""
+    return matrix_of(X, None, np.asarray)
+
+
+def feature_blocks(X: Values, features: Sequence[Feature]) -> Iterator[tuple[slice, Float]]:
     """Yield all features in order, (m × c) at a time; those of a column stay together.
 
     An array is a single block. Blocks of a file take a quarter of its memory.
     """
-    if not isinstance(X, DataFile):
-        yield slice(0, len(features)), X
+    matrix = features_of(X)
+    if matrix.is_in_memory:
+        yield slice(0, len(features)), matrix.part(slice(None))
         return
-    width = most_columns(X)
+    width = most_columns(matrix)
     is_first = [
         index == 0 or features[index - 1].column != feature.column
         for index, feature in enumerate(features)
@@ -32,26 +38,22 @@ def feature_blocks(
     for index in (*np.flatnonzero(is_first).tolist()[1:], len(features)):
         is_last = index == len(features)
         if is_last or index - start >= width:
-            yield slice(start, index), columns_of(X, np.arange(start, index))
+            yield slice(start, index), matrix.columns(np.arange(start, index)).T
             start = index
 
 
-def most_columns(X: DataFile) -> int:
-    """Return how many columns of a file take a quarter of its memory."""
-    return max(1, (X.memory_limit or 0) // (32 * len(X)))
+def most_columns(matrix: Matrix) -> int:
+    """Return how many columns take a quarter of the memory that X may take."""
+    m, n = matrix.shape
+    return n if matrix.memory_limit is None else max(1, matrix.memory_limit // (32 * m))
 
 
-def columns_of(X: Float | DataFile, indices: NDArray[np.intp]) -> Float:
+def columns_of(X: Values, indices: NDArray[np.intp]) -> Float:
     """Return some features, (m × c); those of a file by one pass."""
-    if not isinstance(X, DataFile):
-        return X[:, indices]
-    return X.matrix().columns(indices).T
+    return features_of(X).columns(indices).T
 
 
-def squares_of(X: Float | DataFile) -> Float:
+def squares_of(X: Values) -> Float:
     """Return the sum of squares of each feature, (n)."""
-    if not isinstance(X, DataFile):
-        squares: Float = np.einsum("ij,ij->j", X, X)
-        return squares
-    nothing: Any = np.zeros((1, len(X)))
-    return X.matrix().sums(nothing, None, True)[1]
+    matrix = features_of(X)
+    return matrix.sums(np.zeros((1, matrix.shape[0])), None, True)[1]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from .._base import Float
-from ..files import DataFile
+from .._data import single_column
 from ._data_summary import Feature
-from ._feature_blocks import columns_of, feature_blocks, most_columns
+from ._feature_blocks import Values, feature_blocks, features_of, most_columns
 
 # Tolerances for unit-length columns: of products with a random vector, and of each entry.
 _SAME = 1e-9
@@ -21,7 +22,7 @@ _ELEMENTS = 1 << 20
 _SHOWN = 3
 
 
-def multiples_in_words(X: Float | DataFile, features: Sequence[Feature]) -> list[str]:
+def multiples_in_words(X: Values, features: Sequence[Feature]) -> list[str]:
     """Return a note on features that equal others in all rows, up to their unit.
 
     Equal columns have equal products with any vector: once the products with a random vector are
@@ -53,22 +54,23 @@ def multiples_in_words(X: Float | DataFile, features: Sequence[Feature]) -> list
     return [f"The same in all rows, in other units: {'; '.join(relations)}{more}."]
 
 
-def _loaded(X: Float | DataFile, groups: list[list[int]]) -> Callable[[int], Float]:
+def _loaded(X: Values, groups: list[list[int]]) -> Callable[[int], Float]:
     """Return a function that returns a column of these groups; those of a file are read once.
 
     Groups that do not fit into memory are left out.
     """
-    if not isinstance(X, DataFile):
-        return lambda index: X[:, index]
-    width, wanted = most_columns(X), [index for group in groups for index in group]
+    matrix = features_of(X)
+    if matrix.is_in_memory:
+        return partial(single_column, matrix)
+    width, wanted = most_columns(matrix), [index for group in groups for index in group]
     while len(wanted) > width:
         del wanted[-len(groups.pop()) :]
-    columns = columns_of(X, np.array(wanted, dtype=np.intp)).T if wanted else ()
+    columns = matrix.columns(np.array(wanted, dtype=np.intp)) if wanted else ()
     known = dict(zip(wanted, columns, strict=True))
     return lambda index: known[index]
 
 
-def _projections(X: Float | DataFile, features: Sequence[Feature]) -> tuple[Float, Float, Float]:
+def _projections(X: Values, features: Sequence[Feature]) -> tuple[Float, Float, Float]:
     """Return products of centred unit-length columns with a random vector, lengths and means."""
     m, n = X.shape
     vector = np.random.default_rng(0).standard_normal(m)

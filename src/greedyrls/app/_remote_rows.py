@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..files import DataFile
+from .._data import origin_of
 from ._fold_plan import FoldPlan
 from ._preparation import Prepared
 from ._table import InputError
@@ -85,8 +85,8 @@ def on_cluster(prepared: Prepared, client: Any) -> Prepared:
     height = -(-m // min(m, sum(client.nthreads().values())))
     tops = range(0, m, height)
     heights = tuple(min(height, m - top) for top in tops)
-    X = prepared.X
-    if isinstance(X, DataFile):
+    X: Any = prepared.X
+    if origin_of(X).is_file:
         read = delayed(X.rows, pure=False)
         pieces = [read(top, top + rows) for top, rows in zip(tops, heights, strict=True)]
     else:

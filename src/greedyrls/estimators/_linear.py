@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, vali
 
 from .._base import Float, exported, numpy_of
 from .._cluster import check_classes_on_cluster
-from .._data import RemoteMatrix, opened, origin_of
+from .._data import is_gathered, opened, origin_of
 from .._problem import (
     ClassWeight,
     FeatureCosts,
@@ -252,7 +252,7 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
             class_weight=self.class_weight,
         )
         X = opened(X)
-        if isinstance(X, RemoteMatrix):
+        if is_gathered(X):
             self._take_shape(X)
             check_classes_on_cluster(X)
             assert X.classes is not None
