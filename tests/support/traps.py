@@ -45,7 +45,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "drop errors": ("_criteria._loo_loss.LossState._drop",),
     "use kept errors": ("_criteria._loo_loss.LossState._kept_losses",),
     "update kept errors": ("_rows._leftovers.Leftovers.follow",),
-    "check kept errors": ("_criteria._loo_loss.LossState._has_drifted",),
+    "check kept errors": ("_criteria._loo_loss._has_drifted",),
     # Folds, penalties and the procedure around the search.
     "add feature to folds": ("_criteria._fold_state.FoldState.add", _COMPILED_FOLD_STEP),
     "begin outer fold": ("_select._outer_fold.OuterFold.__init__",),

@@ -49,3 +49,4 @@ from ._shared_gram import share_columns as share_columns
 from ._state import DRIFT_BOUND as DRIFT_BOUND
 from ._state import MARGIN as MARGIN
 from ._state import SelectionState as SelectionState
+from ._state import place_noted as place_noted

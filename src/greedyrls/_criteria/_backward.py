@@ -72,6 +72,32 @@ def _dual(X: Float, alpha: float, unit: Float | None) -> tuple[Float, float]:
     return 0.5 * (inverse + inverse.T), 1.0 / along
 
 
+def _shares_of(loss: Loss, Y: Float, weights: Float | None) -> Float | None:
+    return loss.sample_weights(Y, weights) if loss.is_additive else None
+
+
+def _total_weight(training: BackwardRows) -> float:
+    weights = training.weights
+    return float(len(training.rows) if weights is None else weights.sum())
+
+
+def _by_rows(X: Float, alpha: float, training: BackwardRows) -> tuple[Float | None, Float | None]:
+    """Return A⁻¹ and the coefficients by products of rows: cheap if features outnumber rows.
+
+    A⁻¹ is a difference from 1/α; (None, None) is returned where some features dwarf the others
+    and the difference cancels.
+    """
+    dual, _ = _dual(X, alpha, training.unit)
+    on_rows = X @ dual
+    A = on_rows @ X.T
+    A *= -1.0
+    A[np.diag_indices(len(A))] += 1.0
+    if len(A) <= _MOST_SQUARE and np.diag(A).min() < _CANCELLED:
+        return None, None
+    A /= alpha
+    return 0.5 * (A + A.T), on_rows @ training.y.T
+
+
 class BackwardState:
     """The state of a backward search."""
 
@@ -124,10 +150,6 @@ class BackwardState:
         else:
             self._fits = [self._split(number) for number in range(len(self._tested))]
 
-    def _shares_of(self, Y: Float, weights: Float | None) -> Float | None:
-        loss = self.criterion_loss
-        return loss.sample_weights(Y, weights) if loss.is_additive else None
-
     def _leave_one_out(self) -> BackwardFit:
         """Fit the model by products of rows if features far outnumber them, else by A⁻¹.
 
@@ -159,7 +181,11 @@ class BackwardState:
         """Return targets, weights and shares of the rows of leave-one-out."""
         rows = self._all
         Y = self.problem.Y[rows.rows]
-        return np.ascontiguousarray(Y.T), rows.weights, self._shares_of(Y, rows.weights)
+        return (
+            np.ascontiguousarray(Y.T),
+            rows.weights,
+            _shares_of(self.criterion_loss, Y, rows.weights),
+        )
 
     def _dual_model(self, X: Float) -> tuple[Float, Float, Float]:
         """Return r, d and (XX' + αI)⁻¹; no digits of d are lost where it is small."""
@@ -183,13 +209,13 @@ class BackwardState:
         """Return targets, weights and shares of the rows that a split tests."""
         tested, weights = self._tested[number], self.problem.weights
         Y, weights = self.problem.Y[tested], None if weights is None else weights[tested]
-        return np.ascontiguousarray(Y.T), weights, self._shares_of(Y, weights)
+        return np.ascontiguousarray(Y.T), weights, _shares_of(self.criterion_loss, Y, weights)
 
     def _split(self, number: int) -> BackwardFit:
         training, tested = self._training[number], self._tested[number]
         X, means = training.columns(self.selected)
         others = training.others(self.selected, tested, means)
-        A, w = self._by_rows(X, training) if len(X) >= X.shape[1] else (None, None)
+        A, w = _by_rows(X, self.alpha, training) if len(X) >= X.shape[1] else (None, None)
         if A is None or w is None:
             inverse, Q = _factor(X, self.alpha)
             w = inverse @ (Q @ training.y.T)
@@ -199,22 +225,6 @@ class BackwardState:
         return BackwardFit(
             *targets, None, A @ others, np.diag(A).copy(), w, r, None, A, None, self.alpha
         )
-
-    def _by_rows(self, X: Float, training: BackwardRows) -> tuple[Float | None, Float | None]:
-        """Return A⁻¹ and the coefficients by products of rows: cheap if features outnumber rows.
-
-        A⁻¹ is a difference from 1/α; (None, None) is returned where some features dwarf the others
-        and the difference cancels.
-        """
-        dual, _ = _dual(X, self.alpha, training.unit)
-        on_rows = X @ dual
-        A = on_rows @ X.T
-        A *= -1.0
-        A[np.diag_indices(len(A))] += 1.0
-        if len(A) <= _MOST_SQUARE and np.diag(A).min() < _CANCELLED:
-            return None, None
-        A /= self.alpha
-        return 0.5 * (A + A.T), on_rows @ training.y.T
 
     def _empty_loss(self) -> float:
         """Return the loss of the model without features."""
@@ -252,8 +262,6 @@ class BackwardState:
             math.nan if covariance is None else math.sqrt(max(0.0, float(covariance[0, 0])))
         )
 
-    bounds_removals = False  # there are none
-
     def removal_bounds(self) -> None:
         """Return None: all losses are computed together."""
 
@@ -263,7 +271,7 @@ class BackwardState:
         is_squared = self.criterion_loss.name == "squared"
         by_fit = self._losses_by_fit(positions)
         if self._folds is None and is_squared:
-            weight = self._total_weight() * self.problem.n_targets
+            weight = _total_weight(self._all) * self.problem.n_targets
             tolerances = tie_tolerances(by_fit[0], self._scales) / weight
             return by_fit[0].sum(axis=0) / weight, tolerances
         losses = self._shares @ np.concatenate(by_fit)
@@ -276,10 +284,6 @@ class BackwardState:
             return [fit.losses(loss)[:, positions] for fit in self._fits]
         groups = chosen_groups(self, positions)
         return [fit.group_losses(loss, groups) for fit in self._fits]
-
-    def _total_weight(self) -> float:
-        weights = self._all.weights
-        return float(len(self._all.rows) if weights is None else weights.sum())
 
     def remove(self, features: Sequence[int]) -> None:
         """Take a feature, or the columns of a group, out of all models."""

@@ -26,6 +26,7 @@ from .._rows import (
 )
 from ._choice import Judge
 from ._every_candidate import may_be_best
+from ._search_state import mean_losses
 
 if TYPE_CHECKING:
     from ._fold_state import FoldState
@@ -40,7 +41,7 @@ def squared_losses(
     else:
         by_target = state.steps.report.losses[:, candidates]
     np.maximum(by_target, 0.0, out=by_target)
-    losses, tolerances = state.means(by_target)
+    losses, tolerances = mean_losses(state, by_target)
     rounding = LOSS_ROUNDING * state.initial_loss
     if rounding > TRUSTED_LOSS * float(np.partition(losses, count - 1)[count - 1]):
         # Where losses have become so small that rounding is more than a tie, rows decide.

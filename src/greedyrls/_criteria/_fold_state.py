@@ -34,7 +34,7 @@ from ._fold_criterion import row_losses, squared_losses, squared_row_losses
 from ._fold_refinement import careful_coefficients
 from ._fold_steps import FoldSteps, location_of_steps, supports_steps
 from ._samples import StartSums
-from ._search_state import FoldMeans, Held, SearchData, SearchState, SetColumns
+from ._search_state import FoldMeans, Held, SearchData, SearchState, SetColumns, removals_of
 
 # Bytes that held-out columns of chosen features may take, however small X is.
 _KEPT_BYTES = 1 << 24
@@ -227,7 +227,7 @@ class FoldState(FoldMeans, SearchState):
 
     def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
         """Exact losses on the held-out rows without some of the chosen features, and ties."""
-        removals = self._removals(positions)
+        removals = removals_of(self, positions)
         loss = self.criterion_loss
         if loss.is_additive:
             question = partial(

@@ -36,7 +36,7 @@ from ._curves import LossMoments, model_moments, moments_of, whole_predictions
 from ._group_loss import group_losses
 from ._loo_data import LooData
 from ._samples import SampleSpace
-from ._search_state import Held
+from ._search_state import Held, removals_of
 from ._state import SelectionState, pivot_of
 
 # Bytes that the kept z of all candidates may take, where X is smaller.
@@ -156,7 +156,7 @@ class LossState(SelectionState):
         two_classes = name == "zero_one" and len(rho) == 1
         # Files and rows on a cluster are read once per step, and all of their pairs are computed.
         two_classes = two_classes and self.problem.X.is_in_memory
-        if two_classes and self._worth_keeping():
+        if two_classes and _worth_keeping(self):
             if not self._kept:
                 self._keep()
             values = self._kept_losses(rho[0])
@@ -184,14 +184,6 @@ class LossState(SelectionState):
             features.tau / features.delta,
         )
         return values[candidates]
-
-    def _worth_keeping(self) -> bool:
-        """Return whether computing all pairs with kept z is cheaper than some pairs without."""
-        if self._kept:
-            return True
-        pairs = len(self.candidates) * self.problem.n_samples
-        allowed = 8 * pairs <= max(_KEPT_BYTES, self.problem.X.nbytes)
-        return allowed and self.looked * (_LOOK + _LOOK_CHOSEN * self.size) > _KEPT * pairs
 
     def _keep(self) -> None:
         """Compute and keep z of all candidates."""
@@ -221,20 +213,10 @@ class LossState(SelectionState):
         pairs = zip(self._kept, self.samples.blocks, strict=True)
         Z = [kept.column(index, len(block.d))[None] for kept, block in pairs]
         self._kept_steps += 1
-        if self._kept_steps % _CHECK_STEPS == 0 and self._has_drifted(order, terms.beta, Z):
+        if self._kept_steps % _CHECK_STEPS == 0 and _has_drifted(self, order, terms.beta, Z):
             self._drop()
             return super().measure(index)
         return pivot_of(self.samples.score(order, *terms, self.features.spread is not None, Z), 0)
-
-    def _has_drifted(self, order: NDArray[np.intp], beta: Float, Z: list[Float]) -> bool:
-        """Return whether the kept z of a candidate differs from a recomputed one."""
-        pairs = list(zip(self.samples.blocks, Z, strict=True))
-        largest = max(float(np.abs(z).max(initial=0.0)) for z in Z)
-        return any(
-            float(np.abs(candidate_residuals(block, order, beta) - z).max(initial=0.0))
-            > _KEPT_DRIFT * largest
-            for block, z in pairs
-        )
 
     def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model, and remove its part from the kept z."""
@@ -251,7 +233,7 @@ class LossState(SelectionState):
 
     def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
         """Exact losses without some of the chosen features, and the tolerances of ties."""
-        removals = self._removals(positions)
+        removals = removals_of(self, positions)
         loss = self.criterion_loss
         if loss.is_additive:
             question = partial(removal_losses, loss=loss, factors=self.factors, removals=removals)
@@ -261,6 +243,26 @@ class LossState(SelectionState):
             each = partial(removal_predictions, removals=removals)
             losses = loss.values(*whole_predictions(self.samples, self.problem, each))
         return losses, self.tolerances(losses)
+
+
+def _worth_keeping(state: LossState) -> bool:
+    """Return whether computing all pairs with kept z is cheaper than some pairs without."""
+    if state._kept:
+        return True
+    pairs = len(state.candidates) * state.problem.n_samples
+    allowed = 8 * pairs <= max(_KEPT_BYTES, state.problem.X.nbytes)
+    return allowed and state.looked * (_LOOK + _LOOK_CHOSEN * state.size) > _KEPT * pairs
+
+
+def _has_drifted(state: LossState, order: NDArray[np.intp], beta: Float, Z: list[Float]) -> bool:
+    """Return whether the kept z of a candidate differs from a recomputed one."""
+    pairs = list(zip(state.samples.blocks, Z, strict=True))
+    largest = max(float(np.abs(z).max(initial=0.0)) for z in Z)
+    return any(
+        float(np.abs(candidate_residuals(block, order, beta) - z).max(initial=0.0))
+        > _KEPT_DRIFT * largest
+        for block, z in pairs
+    )
 
 
 def _row_losses(

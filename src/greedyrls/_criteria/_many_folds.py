@@ -23,7 +23,7 @@ from ._choice import Judge, finite_losses
 from ._every_candidate import may_be_best
 from ._fold_inverses import FoldInverses, Rows, Tile
 from ._loo_data import LooData
-from ._search_state import FoldMeans, Held
+from ._search_state import FoldMeans, Held, mean_losses, removals_of
 from ._state import SelectionState
 
 # Rounding of sums relative to those of the empty model. Candidates that may be as good as the best
@@ -214,7 +214,7 @@ class ManyFoldState(FoldMeans, SelectionState):
             return losses, self.tolerances(losses)
         tile, *pivots = arguments
         sums = self.inverses.squares(tile, self.block.r, self.errors, *pivots)[:, kept]
-        losses, tolerances = finite_losses(*self.means(sums))
+        losses, tolerances = finite_losses(*mean_losses(self, sums))
         # The recurrences have δ and τ to rounding of A_ii, and sums lose differences far below the
         # previous loss: candidates that may be the best, or runners-up, are measured.
         wide = tolerances + _NEAR * np.maximum(losses, 0.0)
@@ -222,7 +222,7 @@ class ManyFoldState(FoldMeans, SelectionState):
         near = may_be_best(judge, candidates, losses, wide, count, rounding)
         near |= self.features.untrusted()[candidates]
         sums[:, near] = self._measured_squares(candidates[near])
-        return self.means(sums)
+        return mean_losses(self, sums)
 
     def _squares(self, tile: Tile, delta: Float, tau: Float) -> Float:
         """Return held-out sums of squares with each candidate added, from its errors, (t × c)."""
@@ -266,11 +266,11 @@ class ManyFoldState(FoldMeans, SelectionState):
     def squared_losses(self, candidates: NDArray[np.intp]) -> Float:
         """Return squared losses of candidates, (c), to break ties of the criterion's loss."""
         self.samples.passes += 1
-        return self.means(self._squares(*self._tiles_of(candidates)))[0]
+        return mean_losses(self, self._squares(*self._tiles_of(candidates)))[0]
 
     def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
         """Exact losses without some of the chosen features, and the tolerances of ties."""
-        beta, delta, rho, _ = self._removals(positions)
+        beta, delta, rho, _ = removals_of(self, positions)
         block = self.block
 
         def tile(rows: Rows, columns: Rows | None) -> Float:
@@ -278,7 +278,7 @@ class ManyFoldState(FoldMeans, SelectionState):
 
         arguments = tile, -delta, rho * delta
         if self._is_squared:
-            return self.means(self._squares(*arguments))
+            return mean_losses(self, self._squares(*arguments))
         losses = self._mean_losses(*arguments)
         return losses, self.tolerances(losses)
 

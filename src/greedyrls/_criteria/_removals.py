@@ -33,13 +33,8 @@ class Shrinkable(Protocol):
         """The groups that they belong to."""
         ...
 
-    @property
-    def bounds_removals(self) -> bool:
-        """Whether bounds of removals take less time than all their losses."""
-        ...
-
     def removal_bounds(self) -> Float | None:
-        """Without each chosen feature, or group, the loss is at least this; None if not known."""
+        """Without each chosen feature, or group, the loss is at least this; None if not of use."""
         ...
 
     def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
@@ -62,7 +57,7 @@ def choose_removal(
     (free,) = np.nonzero([index not in protected for index in selected.tolist()])
     if not len(free):
         return None
-    bounds = state.removal_bounds() if state.bounds_removals else None
+    bounds = state.removal_bounds()
     if bounds is None:
         losses, tolerances = finite_losses(*state.removal_losses(free))
     else:

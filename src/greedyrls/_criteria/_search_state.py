@@ -197,12 +197,6 @@ class SearchState(ABC):
         scale = energy / self.loss_weight if is_squared else self.initial_loss
         return mean_tolerances(losses, scale, is_squared)
 
-    def means(self, sums: Float) -> tuple[Float, Float]:
-        """Return mean losses (c) from sums of squares (t × c), and the tolerances of ties."""
-        with np.errstate(invalid="ignore"):  # NaN: no model is left without a row or a fold
-            tolerances = tie_tolerances(np.maximum(sums, 0.0), self.target_energy)
-        return sums.sum(axis=0) / self.loss_weight, tolerances / self.loss_weight
-
     def tie(self, loss: float) -> float:
         """Return the difference up to which another loss ties with this one."""
         return float(self.tolerances(np.array(loss)))
@@ -228,18 +222,10 @@ class SearchState(ABC):
         """
         order = list(features)
         columns = self._columns.of(order)
-        inverse = self._inverse_of(order, columns[self._training][..., order])
+        inverse = inverse_of(self, order, columns[self._training][..., order])
         self._place(order, columns, inverse, held)
         open_candidates(self)
         self._measure()
-
-    def _inverse_of(self, order: list[int], gram: Float) -> Float:
-        """Return L⁻¹ of the part of A of some features, (… × |S| × |S|)."""
-        square = self.features.penalty.square(len(order))
-        try:
-            return _inverse_factor(gram, square, partial(self._factor_sums, order))
-        except np.linalg.LinAlgError as error:
-            raise NumericalLimit("the chosen features are dependent up to rounding") from error
 
     @abstractmethod
     def _factor_sums(self, order: list[int], inverse: Float, split: int = 0) -> Float:
@@ -253,15 +239,11 @@ class SearchState(ABC):
     def _measure(self) -> None:
         """Update what is known of the current models from their rows."""
 
-    @property
-    def bounds_removals(self) -> bool:
-        """Whether bounds of removals take less time than all their losses."""
-        return True
-
     def removal_bounds(self) -> Float | None:
         """Return lower bounds of the losses without each chosen feature, (|S|).
 
-        None for groups and other losses: nothing is known without a look at the rows.
+        None for groups and other losses, of which nothing is known without a look at the rows, and
+        where the losses themselves take less time.
         """
         if not self.layout.is_single or self.criterion_loss.name != "squared":
             return None
@@ -270,14 +252,6 @@ class SearchState(ABC):
     @abstractmethod
     def _least_without(self) -> Float:
         """Return bounds of squared losses, minus a margin for rounding, (|S|)."""
-
-    def _removals(self, positions: NDArray[np.intp]) -> Removals:
-        """Some of the chosen features, or groups, as the others leave them."""
-        self.samples.exact_evaluations += len(positions)
-        model = self.features.model
-        if self.layout.is_single:
-            return Removals(*model.removals(positions))
-        return Removals(*model.group_removals(chosen_groups(self, positions)))
 
     @property
     @abstractmethod
@@ -308,6 +282,31 @@ class SearchState(ABC):
             start.target_means.copy(),
             self.features.penalty.matrix(),
         )
+
+
+def inverse_of(state: SearchState, order: list[int], gram: Float) -> Float:
+    """Return L⁻¹ of the part of A of some features, (… × |S| × |S|)."""
+    square = state.features.penalty.square(len(order))
+    try:
+        return _inverse_factor(gram, square, partial(state._factor_sums, order))
+    except np.linalg.LinAlgError as error:
+        raise NumericalLimit("the chosen features are dependent up to rounding") from error
+
+
+def mean_losses(state: SearchState, sums: Float) -> tuple[Float, Float]:
+    """Return mean losses (c) from sums of squares (t × c), and the tolerances of ties."""
+    with np.errstate(invalid="ignore"):  # NaN: no model is left without a row or a fold
+        tolerances = tie_tolerances(np.maximum(sums, 0.0), state.target_energy)
+    return sums.sum(axis=0) / state.loss_weight, tolerances / state.loss_weight
+
+
+def removals_of(state: SearchState, positions: NDArray[np.intp]) -> Removals:
+    """Some of the chosen features, or groups, as the others leave them."""
+    state.samples.exact_evaluations += len(positions)
+    model = state.features.model
+    if state.layout.is_single:
+        return Removals(*model.removals(positions))
+    return Removals(*model.group_removals(chosen_groups(state, positions)))
 
 
 class FoldMeans:

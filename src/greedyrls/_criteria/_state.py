@@ -36,7 +36,14 @@ from .._rows import (
 from ._choice import NumericalLimit
 from ._loo_data import LooData, total_of
 from ._samples import Lowest, SampleSpace, Scores
-from ._search_state import Held, SearchState, SetColumns
+from ._search_state import (
+    Held,
+    SearchState,
+    SetColumns,
+    inverse_of,
+    mean_losses,
+    removals_of,
+)
 
 # Safety of the bounds against rounding, relative to the loss of the current model.
 MARGIN = 1e-9
@@ -79,7 +86,7 @@ class SelectionState(SearchState):
         self._columns = SetColumns(data.gram, data.centred, (self.problem.n_features,))
         self.bar_spanned()
         self.largest_drift = 0.0
-        self._n_updates = 0  # removals since r and d were computed from scratch
+        self.n_updates = 0  # removals since r and d were computed from scratch
         self.statistics = data.statistics
         self.target_energy = data.statistics.r_r
         self.loss_weight = self.start.total_weight * self.problem.n_targets
@@ -185,19 +192,7 @@ class SelectionState(SearchState):
             return None
         selected = self.features.selected
         removals = Removals(*self.features.model.removals(np.arange(len(selected))))
-        return Held(tuple(selected), self.samples.blocks, removals, self._n_updates)
-
-    def place_noted(self, r: Float, d: Float, is_one_more: bool) -> None:
-        """Let the model and its rows follow a set that a stepper noted; candidates do not.
-
-        It may have one feature more than the set before.
-        """
-        order = self.features.selected
-        if not (is_one_more and extend_model(self.features)):
-            note_model(self.features, self._inverse_of(order, self.features.gram))
-        question = partial(with_rows, features=tuple(order), r=r, d=d)
-        self.samples.move_to(self.data.samples.blocks, question)
-        self._n_updates = 0
+        return Held(tuple(selected), self.samples.blocks, removals, self.n_updates)
 
     def _factor_sums(self, order: list[int], inverse: Float, split: int = 0) -> Float:
         question = partial(factor_sums, features=tuple(order), inverse=inverse)
@@ -206,35 +201,27 @@ class SelectionState(SearchState):
 
     def _place(self, order: list[int], columns: Float, inverse: Float, held: Held | None) -> None:
         move_to(self.features, order, columns, inverse)
-        removal = None if held is None else self._accurate_removal(order, held)
+        removal = None if held is None else _accurate_removal(self, order, held)
         if held is not None and removal is not None:
-            self._n_updates = held.n_updates + 1
+            self.n_updates = held.n_updates + 1
             question = partial(without, features=tuple(order), removals=removal)
             self.samples.move_to(held.blocks, question)
         else:
-            self._n_updates = 0
+            self.n_updates = 0
             steps = inverse @ self.start.correlation[:, order].T
             question = partial(
                 at_set, features=tuple(order), inverse=inverse, steps=steps, kept=order
             )
             self.samples.move_to(self.data.samples.blocks, question)
 
-    def _accurate_removal(self, order: list[int], held: Held) -> Removals | None:
-        """The removal that leads from a held set to this one, if r and d keep their digits."""
-        (index,) = set(held.selected).difference(order)
-        removal = held.removal_of(index)
-        is_lost = removal.delta[0] < REFINED_PIVOT * self.features.pivot_scale(index)
-        return None if is_lost or held.n_updates >= _MOST_UPDATES else removal
-
     @property
     def _largest_d(self) -> float:
         """The largest d of the empty model, which no d exceeds."""
         return self.data.statistics.largest_d
 
-    @property
-    def bounds_removals(self) -> bool:
-        """Whether bounds of removals take less time than all their losses."""
-        return self.size * self.problem.n_samples > _LITTLE
+    def removal_bounds(self) -> Float | None:
+        """Return lower bounds of the losses without each chosen feature, (|S|), if they help."""
+        return super().removal_bounds() if self.size * self.problem.n_samples > _LITTLE else None
 
     def _least_without(self) -> Float:
         squares = removal_norms(self.features, self.statistics.r_r).sum(axis=0)
@@ -243,8 +230,29 @@ class SelectionState(SearchState):
 
     def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
         """Exact losses without some of the chosen features, and the tolerances of ties."""
-        removals = self._removals(positions)
-        return self.means(self.samples.total(partial(removal_squares, removals=removals)).values)
+        question = partial(removal_squares, removals=removals_of(self, positions))
+        return mean_losses(self, self.samples.total(question).values)
+
+
+def place_noted(state: SelectionState, r: Float, d: Float, is_one_more: bool) -> None:
+    """Let the model and its rows follow a set that a stepper noted; candidates do not.
+
+    It may have one feature more than the set before.
+    """
+    order = state.features.selected
+    if not (is_one_more and extend_model(state.features)):
+        note_model(state.features, inverse_of(state, order, state.features.gram))
+    question = partial(with_rows, features=tuple(order), r=r, d=d)
+    state.samples.move_to(state.data.samples.blocks, question)
+    state.n_updates = 0
+
+
+def _accurate_removal(state: SelectionState, order: list[int], held: Held) -> Removals | None:
+    """The removal that leads from a held set to this one, if r and d keep their digits."""
+    (index,) = set(held.selected).difference(order)
+    removal = held.removal_of(index)
+    is_lost = removal.delta[0] < REFINED_PIVOT * state.features.pivot_scale(index)
+    return None if is_lost or held.n_updates >= _MOST_UPDATES else removal
 
 
 def _refined(state: SelectionState, index: int, beta: Float) -> tuple[Float, Pivot]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 
 from .._base import progress_bar
 from .._criteria import BackwardState, NumericalLimit, backward_state
-from ..path import Counters, SelectionPath, Step, StopReason, best_sets
+from .._problem import Problem
+from ..path import Counters, FeatureSet, SelectionPath, Step, StopReason, best_sets
 from ._checkpoint import SearchLog
 from ._directions import backward
 from ._plan import Data, Plan
@@ -85,6 +87,26 @@ def backward_path(
             f"{sentence}, with {problem.n_available - len(steps)} features: {error}. Use a larger "
             "alpha, or another direction."
         ) from error
+    sets, reason = _affordable_sets(problem, steps, start, size)
+    seconds = time.perf_counter() - began
+    return SelectionPath(
+        steps=tuple(steps),
+        initial_loss=state.initial_loss,
+        settings=settings_of(problem, plan, alpha),
+        moments=state.moments(sets[-1].features),
+        counters=Counters(
+            first_pass + state.passes, state.exact_evaluations, state.rebuilds, seconds
+        ),
+        stop_reason=reason,
+        sets=sets,
+        start=start,
+    )
+
+
+def _affordable_sets(
+    problem: Problem, steps: Sequence[Step], start: FeatureSet, size: int
+) -> tuple[tuple[FeatureSet, ...], StopReason]:
+    """Return the best sets up to a size that the budget pays for, and why there are not more."""
     forced = set(problem.forced)
     sets = tuple(
         replace(feature_set, forced=feature_set.features[-1] in forced)
@@ -99,19 +121,7 @@ def backward_path(
             f"No set that direction='backward' reached costs at most budget={problem.budget}. "
             "Raise the budget, or use direction='forward', which chooses by costs."
         )
-    seconds = time.perf_counter() - began
-    return SelectionPath(
-        steps=tuple(steps),
-        initial_loss=state.initial_loss,
-        settings=settings_of(problem, plan, alpha),
-        moments=state.moments(sets[-1].features),
-        counters=Counters(
-            first_pass + state.passes, state.exact_evaluations, state.rebuilds, seconds
-        ),
-        stop_reason=reason,
-        sets=sets,
-        start=start,
-    )
+    return sets, reason
 
 
 def _check_replayed(state: BackwardState, recorded: Step, log: SearchLog | None) -> None:

@@ -13,7 +13,14 @@ from types import ModuleType
 import numpy as np
 
 from .._base import SMALLEST_D, native
-from .._criteria import Criterion, LeaveOneOut, SelectionState, State, open_candidates
+from .._criteria import (
+    Criterion,
+    LeaveOneOut,
+    SelectionState,
+    State,
+    open_candidates,
+    place_noted,
+)
 from .._features import Ranking, note_set
 from .._problem import Loss, make_loss
 from ._compiled_rows import MOST_RUNNERS_UP, can_compile
@@ -82,7 +89,7 @@ class MovingStepper(CompiledStepper):
             self._module.read(self._search, "r", r)
             self._module.read(self._search, "d", d)
             (r,), (d,) = self._of_all_rows(r, d)
-            self._state.place_noted(r, d, self._n_behind == 1)
+            place_noted(self._state, r, d, self._n_behind == 1)
             self._n_behind = 0
 
     def move_to(self, features: Sequence[int], last: int) -> bool:

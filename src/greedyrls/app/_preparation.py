@@ -111,21 +111,7 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
     notes = list(table.notes)
     problems: list[Problem] = []  # collected, so that the user sees all of them at once
     evidence, target = table.columns, None
-    if roles.time is not None:
-        check_times(table, roles.time, roles.target)
-    with collecting(problems):
-        check_target_is_readable(table, roles.target)
-        table = _with_target(table, roles, notes, problems)
-    with collecting(problems):
-        table = _with_weight(table, roles, notes)
-    groups, weights, time = None, None, None
-    with collecting(problems):
-        groups = _groups(table, roles)
-        if roles.time is not None:
-            groups, time = ordered_by(table, roles.time, groups, roles.groups)
-            notes.append(time.note(is_feature=roles.time in roles.dates))
-    with collecting(problems):
-        weights = _weights(table, roles) if not problems else None
+    table, groups, weights, time = _rows_of_table(table, roles, notes, problems)
     if _has_values(table.columns[roles.target]):
         with collecting(problems):
             target = make_target(table, roles.target, roles.task, notes)
@@ -165,8 +151,9 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
     features = _features(table, usable, roles, notes)
     inputs = {name: column.input for name, column in usable.items() if column.input is not None}
     in_memory = {name: categorised(name, values, encoding) for name, values in columns.items()}
+    X: Float | DataFile
     if table.stored is None:
-        X: Float | DataFile = _encoded(table.n_rows, features, in_memory, inputs)
+        X = _encoded(table.n_rows, features, in_memory, inputs)
     else:
         X = stored_features(table, features, inputs, in_memory)
     for name in parts.keys() & inputs.keys():
@@ -189,6 +176,28 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
         n_columns=n_columns,
         time=time,
     )
+
+
+def _rows_of_table(
+    table: Table, roles: Roles, notes: list[str], problems: list[Problem]
+) -> tuple[Table, NDArray[Any] | None, Float | None, TimeOrder | None]:
+    """Return the table without rows that have no target or weight, their groups, weights, times."""
+    if roles.time is not None:
+        check_times(table, roles.time, roles.target)
+    with collecting(problems):
+        check_target_is_readable(table, roles.target)
+        table = _with_target(table, roles, notes, problems)
+    with collecting(problems):
+        table = _with_weight(table, roles, notes)
+    groups, weights, time = None, None, None
+    with collecting(problems):
+        groups = _groups(table, roles)
+        if roles.time is not None:
+            groups, time = ordered_by(table, roles.time, groups, roles.groups)
+            notes.append(time.note(is_feature=roles.time in roles.dates))
+    with collecting(problems):
+        weights = _weights(table, roles) if not problems else None
+    return table, groups, weights, time
 
 
 def _role_notes(roles: Roles) -> list[str]:
