@@ -16,6 +16,7 @@ from internals import BackwardState, ClusterFolds, choose_removal, make_plan, ma
 from literal_directions import Move, Search, literal_search, twin_of
 from problems import FOLD_KINDS, Case, cases, fold_cases, named_problems
 from sweeps import EXAMPLES
+from tuning import Tune
 
 DIRECTIONS = ["backward", "floating", "foba", "swap"]
 COUNT = max(12, min(150, EXAMPLES // 12))
@@ -193,7 +194,8 @@ def test_a_state_at_any_set_is_that_of_adding_one_by_one(name: str, cv: Any, alp
 
 @pytest.mark.parametrize("cv", ["loo", 4])
 @pytest.mark.parametrize("loss", ["squared", "absolute"])
-def test_removal_that_bounds_spare_is_none_that_is_best(cv: Any, loss: str) -> None:
+def test_removal_that_bounds_spare_is_none_that_is_best(cv: Any, loss: str, tune: Tune) -> None:
+    tune(few_removals=0)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 40))
     y = X[:, :20] @ rng.standard_normal(20) + rng.standard_normal(300)

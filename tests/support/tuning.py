@@ -118,6 +118,8 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
             },
         }
     ),
+    # Removals by rows up to which all are scored, without bounds.
+    "few_removals": constant("_criteria._state._LITTLE"),
     # Bytes that are fetched together from a cluster.
     "fetched_bytes": constant("_cluster._partitions._FETCHED"),
     # Who moves to a smaller set: compiled steps, or the general engine, after which compiled ones

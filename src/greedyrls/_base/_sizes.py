@@ -27,6 +27,8 @@ DEVICE_TILE_ELEMENTS = DEVICE_ELEMENTS // 2
 # Columns of chosen features lie in buffers of this many: a buffer takes real memory only as it
 # fills.
 BUFFER_COLUMNS = 32
+# The least number of features that a search with removals will likely still add.
+LIKELY_ADDED = 32
 # Share of the memory of X that kept columns of chosen features may take.
 CHOSEN_SHARE = 0.25
 # Bytes that arrive together from memory, even if a single number of them is used.

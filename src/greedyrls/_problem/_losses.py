@@ -367,21 +367,19 @@ def _classes(Y: Float) -> Rows:
 
 def _margins(Y: Float, P: Float) -> Float:
     """Return the margin of each prediction for the true class, (c × m); positive is right."""
+    margins: Float = Y[:, 0] * P[0]
     if len(P) == 1:
-        margins: Float = Y[:, 0] * P[0]
         return margins
-    true = np.empty(P.shape[1:])
-    largest, second = np.full((2, *true.shape), -np.inf)
-    smaller = np.empty_like(true)
+    true, smaller = np.empty((2, *P.shape[1:]))
+    largest, second = np.full((2, *P.shape[1:]), -np.inf)
     for code, predictions in zip(Y.T, P, strict=True):
-        (rows,) = (code > 0).nonzero()
-        true[:, rows] = predictions[:, rows]
+        np.copyto(true, predictions, where=code > 0)
         np.maximum(second, np.minimum(largest, predictions, out=smaller), out=second)
         np.maximum(largest, predictions, out=largest)
     # The rival of the largest is the second; it is as large if they tie.
     np.copyto(largest, second, where=true == largest)
-    true -= largest
-    return true
+    margins = true - largest
+    return margins
 
 
 def _class_weights(Y: Float, weights: Float | None) -> Float:

@@ -48,12 +48,13 @@ class Feature:
     needs: tuple[frozenset[str], ...] = (frozenset(),)  # any of these sets of traits
     why: str = ""  # it needs them, after "it"
     instead: str = ""  # what to use on the same X
+    excludes: frozenset[str] = frozenset()  # traits that it does not support
     # Cells where it is done in another way, or in part.
     notes: dict[str, str] = field(default_factory=dict)
 
     def works_with(self, traits: frozenset[str]) -> bool:
         """Whether the engine of a kind of X supports it."""
-        return any(needed <= traits for needed in self.needs)
+        return not self.excludes & traits and any(needed <= traits for needed in self.needs)
 
     def cell(self, kind: str) -> str:
         """What the table says of it on a kind of X."""
@@ -115,8 +116,9 @@ FEATURES: dict[str, Feature] = {
     "all_features": Feature(
         '`alpha_rule="all_features"`, `refit_alpha="cv"`',
         (HOST | LOCAL,),
-        "needs all rows in this process",
+        "needs products of all columns at once",
         "use alpha_rule='nested' or 'joint', or pass a number for alpha",
+        excludes=_COMPUTED,
     ),
     "checkpoint": Feature("checkpoints", (HOST,)),
     "class_weight": Feature(
@@ -131,7 +133,7 @@ FEATURES: dict[str, Feature] = {
         (HOST | LOCAL, LOCAL | RESIDENT),
         "centres the rows of each query",
         "use greedy_path(X, y, cv=groups), which needs no pairs",
-        {"streamed": _NO_DEVICE, "device": "by NumPy"},
+        notes={"streamed": _NO_DEVICE, "device": "by NumPy"},
     ),
 }
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
+from .._base import LIKELY_ADDED
 from .._criteria import BackwardState, Choice, Criterion, NumericalLimit, choose_removal
 from .._steppers import moves_for
 from ..path import Direction, FeatureSet, Step
@@ -24,9 +25,6 @@ from ._searching import (
     runners_up_of,
     step_of,
 )
-
-# The least number of features that a search with removals will likely still add.
-_LIKELY = 32
 
 
 class _Moves:
@@ -49,7 +47,7 @@ class _Moves:
             if feature is not None:
                 runners_up = runners_up_of(state, compiled.runners_up)
                 return step_of(state, (feature,), runners_up, False, began)
-        remaining = max(self._n_features - n_entries(state), _LIKELY)
+        remaining = max(self._n_features - n_entries(state), LIKELY_ADDED)
         return add_best(state, self._criterion, remaining, self._n_runners_up)
 
     def remove(self, protected: Collection[int], below: float) -> Step | None:

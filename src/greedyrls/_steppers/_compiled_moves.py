@@ -12,7 +12,7 @@ from types import ModuleType
 
 import numpy as np
 
-from .._base import SMALLEST_D, native
+from .._base import LIKELY_ADDED, SMALLEST_D, native
 from .._criteria import (
     Criterion,
     LeaveOneOut,
@@ -32,8 +32,6 @@ from ._stepper import Stepping
 _ALLOCATED, _GATHERED, _MULTIPLIED = 400.0, 8.0, 0.25
 # Up to here that is no slower than a move of the general engine with the step that follows.
 _QUICK_START = 8e5
-# The least number of features that are likely added yet.
-_LIKELY = 32
 # What a compiled step saves at least.
 _SAVED = 1e5
 
@@ -56,10 +54,12 @@ class MovingStepper(CompiledStepper):
         self._rows.share_gram()
 
     def _take(self, index: int, ranking: Ranking, remaining: int) -> None:
-        self._state.gram_column(index, ranking, max(remaining, _LIKELY))
+        self._state.gram_column(index, ranking, max(remaining, LIKELY_ADDED))
 
     def _fetch(self, index: int, ranking: Ranking, remaining: int) -> None:
-        self._rows.know(index, self._state.gram_column(index, ranking, max(remaining, _LIKELY)))
+        self._rows.know(
+            index, self._state.gram_column(index, ranking, max(remaining, LIKELY_ADDED))
+        )
 
     def _note(self, place: int) -> int:
         index = super()._note(place)
