@@ -240,10 +240,12 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
         "_criteria._fold_state.physical_bytes", "_criteria._backward.physical_bytes"
     ),
     # Memory that X in a file may use by default.
-    "file_memory_limit": answer("_data._files.default_limit", "app.read.default_limit"),
-    # Bytes of a chunk of a file, at least and at most.
+    "file_memory_limit": answer(
+        "_data._files.default_limit", "_data._limited.default_limit", "app.read.default_limit"
+    ),
     # Features of which a backward search holds W, if X is not in memory.
     "held_features": answer("_criteria._backward_passes._capacity"),
+    # Bytes of a chunk of a file, at least and at most.
     "smallest_file_chunk": constant("_data._file_memory._SMALLEST_CHUNK"),
     "largest_file_chunk": constant("_data._file_memory._LARGEST_CHUNK"),
     # Devices ------------------------------------------------------------------------------------

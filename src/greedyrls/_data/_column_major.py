@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from .._base import Float, progress_bar
 from ._dense import DenseMatrix
-from ._file_memory import Needs, Room, default_limit, share_out
+from ._file_memory import Needs, share_out
 from ._file_sources import ColumnSource
 from ._kept_columns import KeptColumns
+from ._limited import LimitedMatrix
 from ._matrix import Answer, Matrix, Rows, passes_over
 
 # More columns than this, and a quarter of all, are not read one by one: they are worth a pass.
@@ -40,42 +41,14 @@ class _CheapColumns(KeptColumns):
         return wanted if len(wanted) > self._many else []
 
 
-class ColumnFileMatrix(Matrix):
-    """X (m × n) in a file by columns for one search, within some bytes of memory."""
-
-    noun = "in a file"
-    passes_dominate = True
-    has_own_threads = True
+class ColumnFileMatrix(LimitedMatrix[ColumnSource]):
+    """X in a file by columns."""
 
     def __init__(self, source: ColumnSource, memory_limit: int | None = None) -> None:
-        self._source = source
-        self.memory_limit = default_limit() if memory_limit is None else memory_limit
-        self._room: Room | None = None
-        self._verbose = 0
+        super().__init__(source, memory_limit)
         self._n_workers = 2  # one of them may read while another computes
         self._tile_bytes = _LARGEST_TILE
-        m, n = source.shape
-        if m < 1 or n < 1:
-            raise ValueError(f"{source.name} has no data: its shape is {source.shape}.")
-        self.kept = _CheapColumns(n)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples m and of features n."""
-        return self._source.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the values."""
-        return self._source.dtype
-
-    @property
-    def memory(self) -> Room:
-        """The division of the memory that X may use."""
-        if self._room is None:
-            self.reserve(Needs())
-        assert self._room is not None
-        return self._room
+        self.kept = _CheapColumns(source.shape[1])
 
     def reserve(
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1

@@ -20,42 +20,25 @@ from .._base import LEAST_TILE_ROWS, ColumnCache, Float, progress_bar
 from ._column_major import ColumnFileMatrix
 from ._dense import DenseMatrix
 from ._file_columns import ColumnFile
-from ._file_memory import Needs, Room, check_limit, default_limit, share_out
+from ._file_memory import Needs, check_limit, default_limit, share_out
 from ._file_sources import ArraySource, ColumnSource, Source, map_of
 from ._kept_columns import FetchedColumns
+from ._limited import LimitedMatrix
 from ._matrix import PRODUCT_ROWS, Answer, Matrix, Rows, passes_over
 
 
-class FileMatrix(Matrix):
-    """X (m × n) in a file for one search, within some bytes of memory."""
+class FileMatrix(LimitedMatrix[Source]):
+    """X in a file by rows."""
 
-    noun = "in a file"
-    passes_dominate = True
     keeps_columns = True
-    has_own_threads = True
 
     def __init__(self, source: Source, memory_limit: int | None = None) -> None:
-        self._source = source
-        self.memory_limit = default_limit() if memory_limit is None else memory_limit
-        self._room: Room | None = None
-        self._verbose = 0
+        super().__init__(source, memory_limit)
         self.n_jobs = 1
         self._pool: ThreadPoolExecutor | None = None
-        m, n = source.shape
-        if m < 1 or n < 1:
-            raise ValueError(f"{source.name} has no data: its shape is {source.shape}.")
         # Those of chosen features stay in memory if they fit; `reserve` sets the limit.
-        self.kept: FetchedColumns = FetchedColumns(ColumnCache(0, ColumnFile(m, source.dtype)))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples m and of features n."""
-        return self._source.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the numbers."""
-        return self._source.dtype
+        columns = ColumnFile(source.shape[0], source.dtype)
+        self.kept: FetchedColumns = FetchedColumns(ColumnCache(0, columns))
 
     def reserve(
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
@@ -89,14 +72,6 @@ class FileMatrix(Matrix):
         """Put a question to some rows of a chunk at a time, by the threads that there are."""
         pieces = [slice(top, min(count, top + height)) for top in range(0, count, height)]
         return (map if self._pool is None else self._pool.map)(question, pieces)
-
-    @property
-    def memory(self) -> Room:
-        """How the memory that it may use is shared out."""
-        if self._room is None:
-            self.reserve(Needs())
-        assert self._room is not None
-        return self._room
 
     def fetch(self, indices: Iterable[int]) -> None:
         """Have some columns, by a pass if one of them is missing."""

@@ -45,20 +45,21 @@ class RowsOf(Matrix):
         """The division of the memory that X may use; None if it is not limited."""
         return self._whole.memory
 
-    # The matrix changes these while it is read, so they are looked up each time.
+    # Attributes that the matrix changes while it is read, and so are looked up each time. mypy does
+    # not allow a property without a setter in place of an attribute.
 
     @property
-    def column_bytes(self) -> int | None:  # type: ignore[override]
+    def column_bytes(self) -> int | None:  # type: ignore[override]  # as above
         """Memory for columns of chosen features in bytes."""
         return self._whole.column_bytes
 
     @property
-    def rows_read(self) -> int:  # type: ignore[override]
+    def rows_read(self) -> int:  # type: ignore[override]  # as above
         """Rows of the view read so far."""
         return self._whole.rows_read * len(self._rows) // self._whole.shape[0]
 
     @property
-    def share_of_waiting(self) -> float:  # type: ignore[override]
+    def share_of_waiting(self) -> float:  # type: ignore[override]  # as above
         """The share of the last pass that was spent waiting for values."""
         return self._whole.share_of_waiting
 
