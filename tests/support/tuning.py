@@ -169,7 +169,7 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "skip_rows": choice({False: {"_criteria._loo_loss.LossState._reach": _no_bound}, True: {}}),
     # Tiles and blocks ----------------------------------------------------------------------------
     # Multiplications from which on a call of BLAS gets threads.
-    "long_call": constant("_base._blas._LONG"),
+    "long_call": constant("_base._blas.LONG_CALL"),
     # Elements of leave-one-out errors by size that are made at a time.
     "curve_elements": constant("_criteria._curves.QUARTER_TILE_ELEMENTS"),
     # Elements of X that are converted and multiplied at a time.

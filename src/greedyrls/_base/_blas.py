@@ -23,7 +23,7 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 # Calls of at least this many multiplications gain from threads: about 50 ms with a single one.
-_LONG = 1 << 28
+LONG_CALL = 1 << 28
 
 
 @cache
@@ -104,7 +104,7 @@ def limits_threads(call: Callable[Parameters, Result]) -> Callable[Parameters, R
 @contextmanager
 def long_call(multiplications: float) -> Iterator[None]:
     """Allow all BLAS threads if the call has enough multiplications to gain from them."""
-    if multiplications < _LONG:
+    if multiplications < LONG_CALL:
         yield
         return
     _LIMIT.lift(1)

@@ -12,8 +12,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ._blas import LONG_CALL
 from ._namespaces import Float as Float
 from ._namespaces import inner, namespace_of, row_dots
+from ._native import native
 from ._sizes import DEVICE_ELEMENTS, TILE_ELEMENTS
 from ._tolerances import TINY
 
@@ -90,10 +92,24 @@ def _is_blas_ready(X: NDArray[np.generic]) -> bool:
     return (columns == item and rows >= n * item) or (rows == item and columns >= m * item)
 
 
+def _is_thin(V: Float, X: NDArray[np.generic], most: int) -> bool:
+    """Whether V has so few rows that compiled code multiplies it by X faster than BLAS."""
+    is_thin = 1 < V.shape[0] <= most and V.dtype == np.float64
+    has_rows = X.strides[1] == X.itemsize and X.strides[0] % X.itemsize == 0 and X.flags.aligned
+    # Long products have several threads of BLAS.
+    return is_thin and has_rows and V.shape[0] * X.size < LONG_CALL
+
+
 def product(V: Float, X: NDArray[np.generic]) -> Float:
     """Multiply V (c × m) by X (m × n) in float64, reading X once."""
     if _is_blas_ready(X):
-        result: Float = np.matmul(V, X)
+        module = native()
+        if module is None or not _is_thin(V, X, module.most_thin()):
+            by_blas: Float = np.matmul(V, X)
+            return by_blas
+        result = np.empty((V.shape[0], X.shape[1]))
+        # A view, as arrays may name their byte order ("<f8"), which compiled code would refuse.
+        module.thin_product(np.ascontiguousarray(V), X.view(np.float64), result)
         return result
     result = np.zeros((V.shape[0], X.shape[1]))
     for rows, columns in tiles(X, TILE_ELEMENTS):

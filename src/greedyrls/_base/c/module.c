@@ -618,6 +618,48 @@ static PyObject *loo_curve(PyObject *module, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+/* X: rows of float64, each contiguous; its buffer has two dimensions. */
+static int has_contiguous_rows(const Py_buffer *x)
+{
+    return x->ndim == 2 && strcmp(x->format, "d") == 0 && x->strides[1] == 8
+           && x->strides[0] >= 8 * x->shape[1] && x->strides[0] % 8 == 0;
+}
+
+static PyObject *thin_product(PyObject *module, PyObject *arguments)
+{
+    PyObject *vectors, *matrix, *result;
+    Py_buffer x, v, out;
+    int is_done = 0;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OOO", &vectors, &matrix, &result)
+        || PyObject_GetBuffer(matrix, &x, PyBUF_FORMAT | PyBUF_STRIDED_RO))
+        return NULL;
+    const Py_ssize_t count = PyObject_Length(vectors);
+    if (!has_contiguous_rows(&x))
+        PyErr_SetString(PyExc_ValueError, "expected X of float64 with contiguous rows");
+    else if (count >= 0 && numbers(vectors, &v, 'd', count * x.shape[0], 0) != NULL) {
+        if (numbers(result, &out, 'd', count * x.shape[1], PyBUF_WRITABLE) != NULL) {
+            Py_BEGIN_ALLOW_THREADS
+            variant->thin_product(v.buf, count, x.buf, x.shape[0], x.shape[1], x.strides[0] / 8,
+                                  out.buf);
+            Py_END_ALLOW_THREADS
+            PyBuffer_Release(&out);
+            is_done = 1;
+        }
+        PyBuffer_Release(&v);
+    }
+    PyBuffer_Release(&x);
+    if (!is_done)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *most_thin(PyObject *module, PyObject *Py_UNUSED(arguments))
+{
+    (void)module;
+    return PyLong_FromLongLong(variant->most_thin);
+}
+
 static PyObject *variant_name(PyObject *module, PyObject *Py_UNUSED(arguments))
 {
     (void)module;
@@ -635,6 +677,8 @@ static PyMethodDef functions[] = {
     {"read", read_numbers, METH_VARARGS, "Copy numbers of a search."},
     {"lowest", lowest, METH_VARARGS, "The candidates of lowest bound."},
     {"loo_curve", loo_curve, METH_VARARGS, "Squared errors of models of all sizes."},
+    {"most_thin", most_thin, METH_NOARGS, "Vectors with which thin_product is faster than BLAS."},
+    {"thin_product", thin_product, METH_VARARGS, "Products of X with a few vectors."},
     {"set_anchor", set_anchor, METH_VARARGS, "Set the anchor of bounds."},
     {"new_fold_rows", new_fold_rows, METH_VARARGS, "What searches by the same folds share."},
     {"new_fold_search", new_fold_search, METH_VARARGS, "A search by folds, without features."},

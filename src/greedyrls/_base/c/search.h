@@ -125,6 +125,9 @@ typedef struct {
     int (*loo_curve)(const double *columns, int64_t k, int64_t m, const double *inverses,
                      const double *steps, int64_t n_models, int64_t t, const double *r,
                      const double *d, const unsigned char *is_end, double *out);
+    int64_t most_thin; /* vectors with which `thin_product` is faster than BLAS */
+    void (*thin_product)(const double *V, int64_t count, const double *X, int64_t m, int64_t n,
+                         int64_t stride, double *out);
 } Variant;
 
 extern const Variant baseline_variant;
