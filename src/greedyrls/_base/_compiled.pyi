@@ -48,6 +48,35 @@ def add(search: object, index: int, /) -> int: ...
 def read(search: object, what: str, out: NDArray[Any], /) -> None: ...
 def lowest(search: object, out: NDArray[Any], /) -> int: ...
 def set_anchor(search: object, products: NDArray[Any], /) -> None: ...
+def new_tests(
+    loss: int,
+    n_rows: int,
+    rows: NDArray[Any],
+    y: NDArray[Any],
+    target_means: NDArray[Any],
+    first: NDArray[Any],
+    weights: NDArray[Any],
+    totals: NDArray[Any],
+    strata: NDArray[Any],
+    clusters: NDArray[Any],
+    shares: NDArray[Any],
+    share_sums: NDArray[Any],
+    scaled: NDArray[Any],
+    amounts: NDArray[Any],
+    /,
+) -> object: ...
+def best_penalties(search: object, grid: NDArray[Any], positions: NDArray[Any], /) -> int: ...
+def held_out(
+    search: object,
+    grid: NDArray[Any],
+    positions: NDArray[Any],
+    tests: object,
+    values: NDArray[Any],
+    squares: NDArray[Any] | None,
+    products: NDArray[Any] | None,
+    centres: NDArray[Any] | None,
+    /,
+) -> int: ...
 def most_thin() -> int: ...
 def thin_product(V: NDArray[Any], X: NDArray[Any], out: NDArray[Any], /) -> None: ...
 def loo_curve(

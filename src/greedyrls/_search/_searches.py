@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from .._base import Float, in_threads, native
 from .._criteria import LooData
@@ -60,6 +61,14 @@ def _only_path(searches: Searches, row: int) -> SelectionPath:
     return path
 
 
+class Reached(NamedTuple):
+    """A search that has reached a size without its steps being noted."""
+
+    compiled: object
+    steps: tuple[Step, ...]  # those that are noted, which are fewer
+    spent: Counters  # since the last time
+
+
 class Searches:
     """Searches that can pause at a size, all or some of them, and continue later."""
 
@@ -73,7 +82,7 @@ class Searches:
         is_first: bool = True,
         done: Mapping[int, tuple[Step, ...]] | None = None,
     ) -> None:
-        self._plan, self._data, self._alphas = plan, data, alphas
+        self._plan, self._data, self.alphas = plan, data, alphas
         self._limits, self._watch = limits, watch
         self._first_pass = int(is_first)  # the first path reports the pass that made the data
         self._done = {} if done is None else done  # steps that are replayed
@@ -93,28 +102,45 @@ class Searches:
                 return
 
     def _path(self, row: int, size: int | None) -> SelectionPath:
-        alpha = float(self._alphas[row])
+        alpha = float(self.alphas[row])
         if self._plan.direction.name == "backward":
             return search_path(
                 self._plan, self._data, alpha, self._limits, self._watch, self._first_pass
             )
+        return self._search(row).path(size)
+
+    def _search(self, row: int) -> Search:
         if row not in self._searches:
             self._searches[row] = Search(
                 self._plan,
                 self._data,
-                alpha,
+                float(self.alphas[row]),
                 self._limits,
                 self._watch,
                 self._first_pass,
                 done=self._done.get(row, ()),
             )
-        return self._searches[row].path(size)
+        return self._searches[row]
 
-    def spent(self, row: int, path: SelectionPath) -> Counters:
+    def reach(self, row: int, size: int) -> Reached | None:
+        """Search to a size in compiled code, without making a path.
+
+        None if that is not possible; `paths` goes on from where the search is.
+        """
+        if self._plan.direction.name != "forward" or self._plan.folds is not None:
+            return None
+        search = self._search(row)
+        self._first_pass = 0
+        compiled = search.reach(size)
+        if compiled is None:
+            return None
+        return Reached(compiled, search.steps, self.spent(row, search.counters))
+
+    def spent(self, row: int, counters: Counters) -> Counters:
         """Return the cost of a path since the last call for it."""
         before = self._reported.get(row, Counters())
-        self._reported[row] = path.counters
-        return path.counters - before
+        self._reported[row] = counters
+        return counters - before
 
 
 def is_compiled(plan: Plan, problem: Problem) -> bool:

@@ -118,6 +118,12 @@ def refit_grid(scale: float, is_fine: bool) -> Float:
     return scale * 10.0 ** (_FINE_EXPONENTS if is_fine else _COARSE_EXPONENTS)
 
 
+def penalties_to_try(data: LooData, is_fine: bool) -> Float:
+    """Return the ascending penalties to try for models on chosen features."""
+    (diagonal,) = to_host(data.start.diagonal)
+    return refit_grid(problem_scale(data.problem, diagonal), is_fine)
+
+
 def model_penalties(
     refit: Refit, alpha: float, data: LooData | None, chosen: Chosen, loss: Loss, is_fine: bool
 ) -> Float:
@@ -128,9 +134,7 @@ def model_penalties(
     if refit == "same" or isinstance(refit, float):
         return np.full(chosen.n_models, alpha if refit == "same" else refit)
     assert data is not None
-    problem = data.problem
-    (diagonal,) = to_host(data.start.diagonal)
-    grid = refit_grid(problem_scale(problem, diagonal), is_fine)
+    problem, grid = data.problem, penalties_to_try(data, is_fine)
     curve: LooCurve | FoldCurve
     if refit == "cv":
         assert isinstance(data, ManyFoldData)

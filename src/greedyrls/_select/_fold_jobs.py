@@ -17,7 +17,8 @@ class Searched(NamedTuple):
     """The path of a penalty in a fold, and the losses of its models on the rows held out."""
 
     row: int
-    steps: tuple[Step, ...]
+    size: int  # the number of steps
+    steps: tuple[Step, ...]  # as far as they are noted
     held_out: HeldOut
     measured: Float | None  # (k) in another measure
     counters: Counters
@@ -57,11 +58,19 @@ class FoldJob(NamedTuple):
     def _searched(
         self, fold: OuterFold, searches: Searches, rows: Sequence[int]
     ) -> Iterator[Searched]:
-        for row, path, counters in fold.paths(searches, rows, self.until):
-            measured = None
-            if self.measure is not None:
-                measured = fold.held_out(path, self.measure).losses
-            yield Searched(row, path.steps, fold.held_out(path), measured, counters)
+        size = self.limits.size if self.until is None else self.until
+        for row in rows:
+            tested = fold.tested(searches, row, size, self.measure)
+            if tested is not None:
+                held_out, measured, reached = tested
+                yield Searched(row, size, reached.steps, held_out, measured, reached.spent)
+                continue
+            for _, path, counters in fold.paths(searches, [row], self.until):
+                measured = None
+                if self.measure is not None:
+                    measured = fold.held_out(path, self.measure).losses
+                steps, held_out = path.steps, fold.held_out(path)
+                yield Searched(row, len(steps), steps, held_out, measured, counters)
 
     def _single(self, fold: OuterFold, searches: Searches, row: int) -> Searched:
         (one,) = self._searched(fold, searches, [row])

@@ -28,6 +28,7 @@ from .._search import (
     Run,
     Watch,
     backward_path,
+    counters_of,
     first_difference,
     forward,
     make_path,
@@ -439,7 +440,7 @@ def _longer(
         run.consume(forward(*arguments))
     else:
         run.consume(moves(direction, *arguments, done, initial_loss), is_growing=False)
-    return make_path(plan, state, alpha, run, initial_loss, began, spent)
+    return make_path(plan, state, alpha, run, initial_loss, counters_of(state, began, spent))
 
 
 def _forced_in(path: SelectionPath) -> tuple[int, ...]:

@@ -144,7 +144,14 @@ def _margins_of_fold(
     whole = searched.data if selected.n_jobs == 1 else None
     assert searched.outer is not None
     fold = OuterFold(
-        searched.problem, searched.plan, whole, searched.outer, number, selected.refit, tests=None
+        searched.problem,
+        searched.plan,
+        whole,
+        searched.outer,
+        number,
+        selected.refit,
+        tests=None,
+        kept=searched.kept,
     )
     searches = fold.searches(np.array([alpha]), Limits(path.chosen_size))
     with without_runtime_warnings():

@@ -42,7 +42,7 @@ from ..path import (
     fold_covariance,
 )
 from ._fold_jobs import FoldJob, Searched
-from ._outer_fold import OuterFold, tested_weights
+from ._outer_fold import KeptData, OuterFold, tested_weights
 from ._request import Request
 
 # Searches end at so many times the size of the best held-out loss, and so many features more. On
@@ -138,7 +138,8 @@ class _Stage:
         self.log = log
         self.records: dict[int, FoldRecord] = {}  # by fold
         self.rows = list(range(len(alphas)))  # penalties that are not dropped
-        self.steps: dict[tuple[int, int], tuple[Step, ...]] = {}  # by fold and row
+        self.steps: dict[tuple[int, int], tuple[Step, ...]] = {}  # by fold and row, if noted
+        self.sizes: dict[tuple[int, int], int] = {}  # by fold and row
 
     def drop(self, losses: _Losses) -> None:
         """Drop penalties that have fallen far behind."""
@@ -181,7 +182,7 @@ class _Folds:
                 found[number].append(one)
                 bar.update(float(one.held_out.losses[-1]))
                 if task.request.report is not None:
-                    task.request.report(len(one.steps) - len(stage.taken(number, one.row)))
+                    task.request.report(one.size - stage.sizes.get((number, one.row), 0))
                 if len(found[number]) == len(stage.rows):
                     self._keep(stage, number, size, found.pop(number))
             for number in found:  # all penalties were dropped
@@ -208,7 +209,7 @@ class _Folds:
         is_numpy = request.n_jobs > 1 and task.plan.folds is None
         if is_numpy and request.pays_processes(task.plan):
             calls = [
-                partial(job.apart, self._maker(number, None))
+                partial(job.apart, self._maker(number, None, None))
                 for number, job in zip(numbers, jobs, strict=False)
             ]
             return in_processes(calls, min(request.n_jobs, max(1, len(jobs))))
@@ -239,6 +240,7 @@ class _Folds:
         record = _grown(stage.records.get(number), size, shape, self.task.measure is not None)
         for one in sorted(found, key=lambda one: one.row):
             stage.steps[number, one.row] = one.steps
+            stage.sizes[number, one.row] = one.size
             self.counters += one.counters
             record.losses[one.row, : len(one.held_out.losses)] = one.held_out.losses
             if one.measured is not None and record.measured is not None:
@@ -263,19 +265,22 @@ class _Folds:
         task = self.task
         # Only folds that run one after the other share Gram columns of all rows: with threads, the
         # order of fetching, and so the last digits, would depend on timing.
-        fold = self._maker(number, task.data if task.request.n_jobs == 1 else None)()
+        whole = task.data if task.request.n_jobs == 1 else None
+        fold = self._maker(number, whole, task.request.kept)()
         by_folds = task.plan.folds is not None
         needed = _bytes_of(task.data.problem, n_searches, task.limits.capacity, by_folds)
         if task.goes_in_rounds and number < _LIVE_BYTES // needed:
             self._kept[number] = fold
         return fold
 
-    def _maker(self, number: int, whole: Data | None) -> Callable[[], OuterFold]:
+    def _maker(
+        self, number: int, whole: Data | None, kept: KeptData | None
+    ) -> Callable[[], OuterFold]:
         """Return a function that makes a fold."""
         task, problem = self.task, self.task.data.problem
         tests = None if self.tests is None else self.tests[number]
         refit = task.request.refit
-        return partial(OuterFold, problem, task.plan, whole, task.outer, number, refit, tests)
+        return partial(OuterFold, problem, task.plan, whole, task.outer, number, refit, tests, kept)
 
 
 def _bytes_of(problem: Problem, n_searches: int, capacity: int, by_folds: bool) -> int:

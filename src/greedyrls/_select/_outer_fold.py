@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._base import Float, ask, numbers_on, take, take_rows, to_device, to_host
 from .._cluster import ClusterFolds, Piece
@@ -26,14 +27,21 @@ from .._search import (
     Data,
     Limits,
     Plan,
+    Reached,
     Searches,
     columns_are_packed,
     positive_rows,
     rows_for_refit,
     takes_compiled_steps,
 )
+from .._steppers import LOSSES as _COMPILED_MEASURES
+from .._steppers import CompiledTests, best_positions
 from ..path import Counters, SelectionPath, Step
-from ._alphas import Refit, model_penalties
+from ._alphas import Refit, model_penalties, penalties_to_try
+
+
+# Bytes that copies of X by the searches of all outer folds may take, to be kept for further ones.
+_KEPT_BYTES = 1 << 28
 
 
 def chosen_of(path: SelectionPath) -> Chosen:
@@ -59,6 +67,35 @@ class HeldOut(NamedTuple):
     part: Summed | None  # sums for standard errors: without features, and of all sizes (1 + k)
 
 
+class Tested(NamedTuple):
+    """A search of a penalty, and the losses of its models on the rows held out."""
+
+    held_out: HeldOut
+    measured: Float | None  # (k) in another measure
+    reached: Reached
+
+
+class KeptData:
+    """What searches in outer folds need of the rows, for further searches in the same folds."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Problem, object, LooData]] = {}  # by the number of the fold
+
+    def get(self, problem: Problem, outer: object, number: int) -> LooData | None:
+        """Return the data of a fold if they are kept."""
+        known = self._known.get(number)
+        if known is None or known[0] is not problem or known[1] is not outer:
+            return None
+        return known[2]
+
+    def add(self, problem: Problem, outer: Folds | ClusterFolds, number: int, data: Data) -> None:
+        """Keep the data of a fold if those of all folds are small; searches may copy X."""
+        X = problem.X
+        if type(data) is LooData and X.is_in_memory and not X.location.on_device:
+            if 8 * outer.n_splits * X.shape[0] * X.shape[1] <= _KEPT_BYTES:
+                self._known[number] = problem, outer, data
+
+
 class OuterFold:
     """The training rows of an outer fold; the other rows have weight 0."""
 
@@ -71,21 +108,29 @@ class OuterFold:
         number: int,
         refit: Refit,
         tests: Tests | None,
+        kept: KeptData | None = None,
     ) -> None:
         self._whole = problem
         self._outer = outer
         self._number = number
         self._tests = tests
-        self._problem = training_part(problem, outer, number)
+        known = None if kept is None else kept.get(problem, outer, number)
+        self._problem = training_part(problem, outer, number) if known is None else known.problem
         self._plan = plan.within(self._problem)
-        self._data: Data = self._plan.data(self._problem, is_shared=True)
-        if isinstance(whole, LooData) and isinstance(self._data, LooData):
+        self._data: Data = (
+            known if known is not None else self._plan.data(self._problem, is_shared=True)
+        )
+        if known is None and kept is not None:
+            kept.add(problem, outer, number, self._data)
+        if known is None and isinstance(whole, LooData) and isinstance(self._data, LooData):
             share_columns(whole, self._data)
         self._refit = refit
         self._rows = rows_for_refit(refit, self._plan, self._data)
         self._results: dict[tuple[object, ...], HeldOut] = {}
         self._penalties: dict[tuple[object, ...], Float] = {}
         self._searches: dict[tuple[float, ...], Searches] = {}
+        self._compiled_tests: dict[bool, CompiledTests] = {}  # by whether it is another measure
+        self._grid: Float | None = None
 
     @property
     def is_compiled(self) -> bool:
@@ -120,7 +165,73 @@ class OuterFold:
             if path.interrupted:
                 # An incomplete search is no evidence for its penalty, and there is no other path.
                 raise KeyboardInterrupt
-            yield row, path, searches.spent(row, path)
+            yield row, path, searches.spent(row, path.counters)
+
+    def tested(
+        self, searches: Searches, row: int, size: int, measure: Loss | None
+    ) -> Tested | None:
+        """Search and test the models of a penalty in compiled code, without making a path.
+
+        None if the general engine is to do it, because rounding may decide or for other data.
+        """
+        loss, data = self._plan.loss, self._data
+        if not (self.is_compiled and isinstance(data, LooData)) or self._refit == "cv":
+            return None
+        if any(one is not None and one.name not in _COMPILED_MEASURES for one in (loss, measure)):
+            return None
+        reached = searches.reach(row, size)
+        if reached is None:
+            return None
+        grid = self._penalties_to_try(float(searches.alphas[row]))
+        positions = best_positions(reached.compiled, grid, size)
+        if positions is None:
+            return None
+        found = []
+        for one in (None, measure) if measure is not None else (None,):
+            losses = self._tests_in_c(data, one).losses(reached.compiled, grid, positions)
+            if losses is None:
+                return None
+            found.append(losses)
+        held_out = HeldOut(found[0].values[1:], float(found[0].values[0]), found[0].part)
+        measured = None if measure is None else found[1].values[1:]
+        return Tested(held_out, measured, reached)
+
+    def _penalties_to_try(self, alpha: float) -> Float:
+        """Return the ascending penalties of models of a search with `alpha`."""
+        if isinstance(self._refit, str) and self._refit == "same":
+            return np.array([alpha])
+        if self._grid is None:
+            if isinstance(self._refit, float):
+                self._grid = np.array([self._refit])
+            else:
+                assert isinstance(self._data, LooData)
+                self._grid = penalties_to_try(self._data, is_fine=False)
+        return self._grid
+
+    def _tests_in_c(self, data: LooData, measure: Loss | None) -> CompiledTests:
+        if (measure is not None) not in self._compiled_tests:
+            problem, loss = self._whole, self._plan.loss if measure is None else measure
+            test, weights = self._test_rows()
+            self._compiled_tests[measure is not None] = CompiledTests(
+                data,
+                test,
+                problem.Y[test],
+                weights,
+                self._guess(loss, data.start.target_means),
+                loss,
+                None if measure is not None else self._tests,
+            )
+        return self._compiled_tests[measure is not None]
+
+    def _test_rows(self) -> tuple[NDArray[np.intp], Float | None]:
+        """Return the rows held out that have a weight, and their weights."""
+        problem, split = self._whole, self._outer.splits[self._number]
+        test = positive_rows(problem.host_weights, split.test)
+        weights = None if problem.host_weights is None else problem.host_weights[test]
+        if problem.class_weights is not None:
+            tested = tested_weights(problem, split)
+            weights = tested[tested > 0.0]
+        return test, weights
 
     def held_out(self, path: SelectionPath, measure: Loss | None = None) -> HeldOut:
         """Return held-out losses of a path's models, by its loss or in another measure."""
@@ -173,17 +284,13 @@ class OuterFold:
             values = moments.values()
             share = None if self._tests is None else summed_moments(moments, self._tests)
             return HeldOut(values[1:], float(values[0]), share)
-        test = positive_rows(problem.host_weights, outer.splits[self._number].test)
+        test, weights = self._test_rows()
         X, indices = problem.here, np.array(chosen.indices)
         rows = numbers_on(X.location, test)
         if X.location.on_device:
             columns = take(X.columns(indices), rows).T
         else:
             columns = X.part(test, indices).astype(np.float64)
-        weights = None if problem.host_weights is None else problem.host_weights[test]
-        if problem.class_weights is not None:
-            tested = tested_weights(problem, outer.splits[self._number])
-            weights = tested[tested > 0.0]
         Y = take_rows(problem.Y, rows)
         values, components = held_out_components(
             chosen, penalties, guess, columns, Y, weights, loss

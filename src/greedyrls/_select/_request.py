@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -30,6 +30,7 @@ from ..path import AlphaRule, SelectionPath, SizeRule
 from ._alphas import N_PENALTIES, Refit, check_refit
 from ._options import Options
 from ._outer import criterion_groups, outer_folds
+from ._outer_fold import KeptData
 
 # With an automatic size, a search that watches its own loss ends after so many steps without a
 # smaller one; all end with this many features unless the user sets another number.
@@ -67,6 +68,7 @@ class Request:
     checkpoint: Path | None  # the file of results so far
     n_jobs: int  # threads over searches; those over rows are the plan's
     report: Callable[[int], None] | None = None  # is told the steps of searches that have ended
+    kept: KeptData = field(default_factory=KeptData)  # what the searches in outer folds share
 
     @property
     def alpha_rule(self) -> AlphaRule:
@@ -313,6 +315,7 @@ class Selected(NamedTuple):
     refit: Refit
     data: Data | None = None  # of the problem, if they can be reused
     n_jobs: int = 1  # threads over outer folds
+    kept: KeptData | None = None  # what searches in the outer folds share
 
     @property
     def weights(self) -> Float:
@@ -334,7 +337,9 @@ def make_selected(path: SelectionPath, request: Request, data: Data | None) -> S
     plan, problem, rival = request.plan, request.problem, request.rival
     if rival is not None and path.settings.loss == rival.name:
         plan, problem = replace(plan, loss=rival), rival_problem(problem)
-    return Selected(path, problem, plan, request.outer, request.refit, data, request.n_jobs)
+    return Selected(
+        path, problem, plan, request.outer, request.refit, data, request.n_jobs, request.kept
+    )
 
 
 def rival_problem(problem: Problem) -> Problem:

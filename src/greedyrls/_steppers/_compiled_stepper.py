@@ -25,6 +25,7 @@ from .._rows import SampleStatistics
 from ._compiled_folds import compiled_fold_stepper
 from ._compiled_rows import (
     FIRST_ROOM,
+    KEPT_ELEMENTS,
     LOSSES,
     MOST_RUNNERS_UP,
     NEEDS_ANCHOR,
@@ -61,11 +62,26 @@ class _Log:
         self.answer = TAKEN  # why there were not more
 
     def run(self, module: ModuleType, search: object) -> None:
-        """Take steps."""
-        self.given = 0
-        self.taken, self.answer = module.steps(
-            search, self.best, self.losses, self.sums, self.products, self.r, self.d
-        )
+        """Take steps, after those that were not given yet."""
+        self._make_room()
+        arrays = (self.best, self.losses, self.sums, self.products, self.r, self.d)
+        free = [None if array is None else array[self.taken :] for array in arrays]
+        count, self.answer = module.steps(search, *free)
+        self.taken += count
+
+    def _make_room(self) -> None:
+        """Forget the steps that were given; if all are left, make room for as many more."""
+        given, left = self.given, self.taken - self.given
+        longer = left == len(self.best)
+        for name in ("best", "losses", "sums", "products", "r", "d"):
+            array = getattr(self, name)
+            if array is None:
+                continue
+            if longer:
+                setattr(self, name, np.concatenate([array, np.zeros_like(array)]))
+            elif given and left:
+                array[:left] = array[given : self.taken].copy()
+        self.given, self.taken = 0, left
 
 
 def compiled_stepper(state: SelectionState, criterion: object, n_runners_up: int) -> Stepper | None:
@@ -174,6 +190,24 @@ class CompiledStepper:
         self._size += 1
         return index
 
+    def look_ahead(self, count: int, last: int) -> int | None:
+        """Take steps until `count` are not noted by the state; return how many are, at the end."""
+        log, rows = self._log, self._rows
+        if not rows.keeps_z or rows.n_rows * rows.n_features > KEPT_ELEMENTS:
+            return None  # Gram columns are fetched with the state; the log would be large
+        while (left := log.taken - log.given) < count:
+            # What stopped C is for the step after those that are left.
+            if left and (log.answer != TAKEN or self._size + left >= self._room):
+                break
+            if self._take_more(last) is not None:
+                break
+        return log.taken - log.given
+
+    @property
+    def search(self) -> object:
+        """The compiled search, which knows all of these steps."""
+        return self._search
+
     def _take_more(self, last: int) -> Stop | None:
         """Give C what it needs, and let it take steps; why it cannot, if so."""
         module, answer = self._module, self._log.answer
@@ -191,9 +225,7 @@ class CompiledStepper:
             return STOPS[answer]
         log = self._log
         log.run(module, self._search)
-        if isinstance(self._state, LossState) and log.r is not None and log.d is not None:
-            r, d = log.r[: log.taken], log.d[: log.taken]
-            self._measured = self._state.measured(*self._of_all_rows(r, d))
+        self._measured = []  # of other steps
         return None
 
     def _take(self, index: int, ranking: Ranking, remaining: int) -> None:
@@ -224,12 +256,21 @@ class CompiledStepper:
         state.barred[index] = np.inf
         self._note_model(log.sums[place].copy())
         if isinstance(state, LossState):
-            state.remember(self._measured[place])
+            state.remember(self._measured_at(place))
         losses = log.losses[place, 1:].tolist()
         self.runners_up = tuple(
             (other, loss) for other, loss in zip(others, losses, strict=True) if other >= 0
         )
         return index
+
+    def _measured_at(self, place: int) -> tuple[float, float]:
+        """Return loss and standard error after a step; those of all steps are measured together."""
+        log, state = self._log, self._state
+        if not self._measured and log.r is not None and log.d is not None:
+            assert isinstance(state, LossState)
+            r, d = log.r[: log.taken], log.d[: log.taken]
+            self._measured = state.measured(*self._of_all_rows(r, d))
+        return self._measured[place]
 
     def _note_model(self, sums: Float) -> None:
         """Let the state know the sums of a model, with evaluations so far and the largest drift."""

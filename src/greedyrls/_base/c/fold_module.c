@@ -24,22 +24,6 @@ void choose_fold_variant(const char *name)
 #endif
 }
 
-/* A copy of `count` numbers; NULL with an error set. */
-static void *copied(PyObject *object, char format, int64_t count)
-{
-    Py_buffer view;
-    const void *values = numbers(object, &view, format, (Py_ssize_t)count, 0);
-    if (values == NULL)
-        return NULL;
-    void *copy = malloc((size_t)(count + 1) * 8);
-    if (copy == NULL)
-        PyErr_NoMemory();
-    else
-        memcpy(copy, values, (size_t)count * 8);
-    PyBuffer_Release(&view);
-    return copy;
-}
-
 /* Numbers (height × n) in blocks of candidates, the padding with `filler`. */
 static double *in_blocks(PyObject *object, int64_t height, int64_t n, double filler)
 {
@@ -222,7 +206,7 @@ PyObject *new_fold_search(PyObject *module, PyObject *arguments)
     return result;
 }
 
-static FoldSearch *search_of(PyObject *capsule)
+static FoldSearch *fold_search_of(PyObject *capsule)
 {
     OwnSearch *own = PyCapsule_GetPointer(capsule, FOLD_SEARCH);
     return own == NULL ? NULL : &own->search;
@@ -235,7 +219,7 @@ PyObject *fold_choose(PyObject *module, PyObject *arguments)
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OOO", &capsule, &best, &losses))
         return NULL;
-    FoldSearch *search = search_of(capsule);
+    FoldSearch *search = fold_search_of(capsule);
     const Py_ssize_t count = PyObject_Length(best);
     if (search == NULL || count < 0)
         return NULL;
@@ -268,7 +252,7 @@ PyObject *fold_add(PyObject *module, PyObject *arguments)
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OLOOO", &capsule, &index, &gram, &x, &sums))
         return NULL;
-    FoldSearch *search = search_of(capsule);
+    FoldSearch *search = fold_search_of(capsule);
     if (search == NULL)
         return NULL;
     const FoldRows *rows = search->rows;
@@ -299,7 +283,7 @@ PyObject *fold_add(PyObject *module, PyObject *arguments)
 PyObject *fold_drift(PyObject *module, PyObject *capsule)
 {
     (void)module;
-    const FoldSearch *search = search_of(capsule);
+    const FoldSearch *search = fold_search_of(capsule);
     return search == NULL ? NULL : PyFloat_FromDouble(search->largest_drift);
 }
 
@@ -310,7 +294,7 @@ PyObject *fold_losses(PyObject *module, PyObject *arguments)
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OO", &capsule, &out))
         return NULL;
-    const FoldSearch *search = search_of(capsule);
+    const FoldSearch *search = fold_search_of(capsule);
     if (search == NULL)
         return NULL;
     Py_buffer room;

@@ -38,6 +38,11 @@ static void choose_variant(void)
             variant = known[i];
 }
 
+const struct Variant *search_variant(void)
+{
+    return variant;
+}
+
 /* --- Buffers ------------------------------------------------------------------------------- */
 
 void *numbers(PyObject *object, Py_buffer *view, char format, Py_ssize_t count, int flags)
@@ -54,6 +59,21 @@ void *numbers(PyObject *object, Py_buffer *view, char format, Py_ssize_t count, 
         return NULL;
     }
     return view->buf;
+}
+
+void *copied(PyObject *object, char format, int64_t count)
+{
+    Py_buffer view;
+    const void *values = numbers(object, &view, format, (Py_ssize_t)count, 0);
+    if (values == NULL)
+        return NULL;
+    void *copy = malloc((size_t)(count + 1) * 8);
+    if (copy == NULL)
+        PyErr_NoMemory();
+    else
+        memcpy(copy, values, (size_t)count * 8);
+    PyBuffer_Release(&view);
+    return copy;
 }
 
 /* A copy of (count × m) numbers, padded to (count × ld) with `filler`. */
@@ -382,7 +402,7 @@ failed:
     return NULL;
 }
 
-static Search *search_of(PyObject *capsule)
+struct Search *search_of(PyObject *capsule)
 {
     OwnSearch *own = PyCapsule_GetPointer(capsule, SEARCH);
     return own == NULL ? NULL : &own->search;
@@ -677,6 +697,9 @@ static PyMethodDef functions[] = {
     {"read", read_numbers, METH_VARARGS, "Copy numbers of a search."},
     {"lowest", lowest, METH_VARARGS, "The candidates of lowest bound."},
     {"loo_curve", loo_curve, METH_VARARGS, "Squared errors of models of all sizes."},
+    {"new_tests", new_tests, METH_VARARGS, "Rows held out, and how their losses are summed."},
+    {"best_penalties", best_penalties, METH_VARARGS, "The penalty of each size by leave-one-out."},
+    {"held_out", held_out, METH_VARARGS, "Losses of models of all sizes on rows held out."},
     {"most_thin", most_thin, METH_NOARGS, "Vectors with which thin_product is faster than BLAS."},
     {"thin_product", thin_product, METH_VARARGS, "Products of X with a few vectors."},
     {"set_anchor", set_anchor, METH_VARARGS, "Set the anchor of bounds."},

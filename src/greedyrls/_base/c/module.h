@@ -3,9 +3,22 @@
 #define GREEDYRLS_MODULE_H
 
 #include <Python.h>
+#include <stdint.h>
 
 /* A contiguous array of `count` numbers of a format ("d" or "q"); NULL with an error set. */
 void *numbers(PyObject *object, Py_buffer *view, char format, Py_ssize_t count, int flags);
+
+/* A copy of as many numbers; NULL with an error set. */
+void *copied(PyObject *object, char format, int64_t count);
+
+/* A search of a capsule; NULL with an error set. And the functions that this processor runs. */
+struct Search *search_of(PyObject *capsule);
+const struct Variant *search_variant(void);
+
+/* Models on rows held out, in tests_module.c. */
+PyObject *new_tests(PyObject *module, PyObject *arguments);
+PyObject *best_penalties(PyObject *module, PyObject *arguments);
+PyObject *held_out(PyObject *module, PyObject *arguments);
 
 /* Searches by folds, in fold_module.c. */
 void choose_fold_variant(const char *name);

@@ -60,7 +60,7 @@ typedef struct {
 /* Sums of a model, in the order of SampleStatistics: 6 t numbers, then these. */
 #define N_SUMS(t) (6 * (t) + 4)
 
-typedef struct {
+typedef struct Search {
     const Rows *rows;
     double alpha;
     int loss;
@@ -112,8 +112,22 @@ typedef struct {
     double largest_drift;
 } Search;
 
-/* The functions of this file in one variant of the instruction set. */
+/* Rows that an outer fold holds out, and how their losses are summed. */
 typedef struct {
+    int64_t count, t, n_strata, n_clusters;
+    int loss;
+    const int64_t *rows;                /* (count) their numbers in X */
+    const double *y;                    /* (t × count) */
+    const double *target_means;         /* (t) of the training rows */
+    const double *first;                /* (count) losses without features */
+    const double *weights, *totals;     /* (count), (strata) their sums */
+    const int64_t *strata, *clusters;   /* (count) */
+    const double *shares, *share_sums;  /* (count), (strata) their sums */
+    const double *scaled, *amounts;     /* (count), (strata × clusters) their sums */
+} Tests;
+
+/* The functions of this file in one variant of the instruction set. */
+typedef struct Variant {
     const char *name;
     void (*pack)(Rows *rows);
     void (*products)(const Rows *rows, const int64_t *indices, int64_t count, double *out);
@@ -125,6 +139,11 @@ typedef struct {
     int (*loo_curve)(const double *columns, int64_t k, int64_t m, const double *inverses,
                      const double *steps, int64_t n_models, int64_t t, const double *r,
                      const double *d, const unsigned char *is_end, double *out);
+    int (*best_penalties)(const Search *search, int64_t k, const double *grid, int64_t n_grid,
+                          int64_t *positions);
+    int (*held_out)(const Search *search, int64_t k, const double *grid, int64_t n_grid,
+                    const int64_t *positions, const Tests *tests, double *values, double *squares,
+                    double *products, double *centres);
     int64_t most_thin; /* vectors with which `thin_product` is faster than BLAS */
     void (*thin_product)(const double *V, int64_t count, const double *X, int64_t m, int64_t n,
                          int64_t stride, double *out);

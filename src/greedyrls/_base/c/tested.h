@@ -1,0 +1,298 @@
+/* The models of all sizes of a search: their penalties by leave-one-out, and their losses on rows held
+ * out. In any doubt, which rounding may decide, the general engine is to compute them. */
+#ifndef GREEDYRLS_TESTED_H
+#define GREEDYRLS_TESTED_H
+
+#include "curve.h"
+
+/* L⁻¹ (k × k) and L⁻¹X_S'y (t × k) of the first k features for a penalty; 0 if digits are lost.
+ * `factor` is (k × k). */
+static int factorise(const Search *search, int64_t k, double penalty, double *factor, double *inverse,
+                     double *steps) {
+    const Rows *rows = search->rows;
+    memset(inverse, 0, (size_t)(k * k) * sizeof(double));
+    for (int64_t i = 0; i < k; i++) {
+        double *RESTRICT row = factor + i * k, *RESTRICT own = inverse + i * k;
+        for (int64_t j = 0; j < i; j++)
+            row[j] = (search->gram[i * search->capacity + j] - dot(row, factor + j * k, j)) / factor[j * k + j];
+        const double whole = search->gram[i * search->capacity + i] + penalty;
+        const double pivot = whole - dot(row, row, i);
+        if (!(pivot > PARALLEL * whole)) return 0;
+        row[i] = sqrt(pivot);
+        for (int64_t u = 0; u < i; u++) {
+            const double *RESTRICT before = inverse + u * k;
+            const double slope = row[u];
+            for (int64_t j = 0; j <= u; j++) own[j] -= slope * before[j];
+        }
+        for (int64_t j = 0; j < i; j++) own[j] /= row[i];
+        own[i] = 1.0 / row[i];
+        for (int64_t target = 0; target < rows->t; target++) {
+            double sum = 0.0;
+            for (int64_t u = 0; u <= i; u++)
+                sum += own[u] * rows->correlation[target * rows->n + search->chosen[u]];
+            steps[target * k + i] = sum;
+        }
+    }
+    return 1;
+}
+
+/* Rows in a block of targets y (t × BLOCK) and predictions; the losses of the rows (BLOCK). `size` is
+ * that of the numbers from which predictions were made. 0 if rounding may decide a class. */
+static int losses_of_block(int loss, int64_t t, int64_t count, const double *y, const double *errors,
+                           double *RESTRICT losses) {
+    if (loss == SQUARED || loss == ABSOLUTE) {
+        for (int64_t j = 0; j < BLOCK; j++) losses[j] = 0.0;
+        for (int64_t target = 0; target < t; target++) {
+            const double *RESTRICT e = errors + target * BLOCK;
+            if (loss == SQUARED)
+                for (int64_t j = 0; j < BLOCK; j++) losses[j] += e[j] * e[j];
+            else
+                for (int64_t j = 0; j < BLOCK; j++) losses[j] += fabs(e[j]);
+        }
+        for (int64_t j = 0; j < BLOCK; j++) losses[j] /= (double)t;
+        return 1;
+    }
+    double own[BLOCK], other[BLOCK], size[BLOCK];
+    for (int64_t j = 0; j < BLOCK; j++) own[j] = 0.0, other[j] = t == 1 ? 0.0 : -INFINITY, size[j] = 1.0;
+    for (int64_t target = 0; target < t; target++) {
+        const double *RESTRICT of = y + target * BLOCK, *RESTRICT e = errors + target * BLOCK;
+        for (int64_t j = 0; j < BLOCK; j++) {
+            const double value = of[j] - e[j];
+            if (t == 1) own[j] = of[j] * value;
+            else if (of[j] > 0.0) own[j] = value;
+            else other[j] = value > other[j] ? value : other[j];
+            size[j] = fabs(value) > size[j] ? fabs(value) : size[j];
+        }
+    }
+    int is_sure = 1;
+    for (int64_t j = 0; j < BLOCK; j++) {
+        const double ahead = own[j] - other[j] - UNDECIDED;
+        losses[j] = ahead > 0.0 ? 0.0 : 1.0;
+        if (j < count && !(fabs(ahead) > 10.0 * UNSURE * size[j])) is_sure = 0;
+    }
+    return is_sure;
+}
+
+/* Rows of a block: x (k × BLOCK) of the chosen features, in their order; zeros after the last row. */
+static void block_of_chosen(const Search *search, int64_t k, int64_t top, double *x) {
+    const int64_t ld = search->rows->ld;
+    for (int64_t u = 0; u < k; u++) {
+        const double *column = chosen_column(search, u);
+        for (int64_t j = 0; j < BLOCK; j++) x[u * BLOCK + j] = top + j < ld ? column[top + j] : 0.0;
+    }
+}
+
+/* q of feature s in a block of rows, (BLOCK), from its row of L⁻¹. */
+static void q_of_block(const double *x, const double *inverse, int64_t s, double *q) {
+    Vector sums[ABREAST];
+    for (int64_t v = 0; v < ABREAST; v++) sums[v] = AT(ZEROS);
+    for (int64_t u = 0; u <= s; u++)
+        for (int64_t v = 0; v < ABREAST; v++) sums[v] += inverse[u] * AT(x + u * BLOCK + v * WIDTH);
+    memcpy(q, sums, sizeof sums);
+}
+
+/* Leave-one-out losses of models of k sizes, (k), in a loss that is no sum of squares; 0 in doubt.
+ * `work` is ((k + 4 t + 3) × BLOCK). */
+static int other_curve(const Search *search, int64_t k, const double *inverse, const double *steps,
+                       double *out, double *work) {
+    const Rows *rows = search->rows;
+    const int64_t t = rows->t, ld = rows->ld;
+    double *x = work, *r = x + k * BLOCK, *errors = r + t * BLOCK, *y = errors + t * BLOCK;
+    double *d = y + t * BLOCK, *q = d + BLOCK, *losses = q + BLOCK;
+    int is_sure = 1;
+    for (int64_t s = 0; s < k; s++) out[s] = 0.0;
+    for (int64_t top = 0; top < rows->m; top += BLOCK) {
+        const int64_t count = top + BLOCK < rows->m ? BLOCK : rows->m - top;
+        block_of_chosen(search, k, top, x);
+        for (int64_t j = 0; j < BLOCK; j++) {
+            const int is_row = j < count;
+            d[j] = is_row ? rows->d[top + j] : 1.0;
+            for (int64_t target = 0; target < t; target++) {
+                const double root = rows->root == NULL || !is_row || t > 1 ? 1.0 : rows->root[top + j];
+                r[target * BLOCK + j] = is_row ? rows->r[target * ld + top + j] : 0.0;
+                y[target * BLOCK + j] = is_row ? rows->y[target * ld + top + j] * root : 0.0;
+            }
+        }
+        for (int64_t s = 0; s < k; s++) {
+            q_of_block(x, inverse + s * k, s, q);
+            for (int64_t j = 0; j < BLOCK; j++) d[j] -= q[j] * q[j];
+            for (int64_t target = 0; target < t; target++) {
+                const double step = steps[target * k + s];
+                for (int64_t j = 0; j < BLOCK; j++) {
+                    const double root = rows->root == NULL || j >= count ? 1.0 : rows->root[top + j];
+                    r[target * BLOCK + j] -= step * q[j];
+                    errors[target * BLOCK + j] = r[target * BLOCK + j] / (d[j] * root);
+                }
+            }
+            /* Shares for absolute loss have been divided by the roots. */
+            is_sure &= losses_of_block(search->loss, t, count, y, errors, losses);
+            for (int64_t j = 0; j < count; j++) {
+                const double root = rows->root == NULL || search->loss != ABSOLUTE ? 1.0 : rows->root[top + j];
+                out[s] += rows->shares[top + j] * root * losses[j];
+            }
+        }
+    }
+    for (int64_t s = 0; s < k; s++) out[s] *= rows->scale;
+    return is_sure;
+}
+
+/* Leave-one-out losses of models of k sizes for one penalty, (k). */
+static int loo_losses(const Search *search, int64_t k, const double *inverse, const double *steps,
+                      double *out, double *work) {
+    if (search->loss != SQUARED) return other_curve(search, k, inverse, steps, out, work);
+    const Rows *rows = search->rows;
+    const int64_t t = rows->t, ld = rows->ld;
+    double *x = work, *r = x + k * BLOCK, *d = r + t * BLOCK, *sums = d + BLOCK;
+    unsigned char *is_end = (unsigned char *)(sums + k * BLOCK);
+    memset(is_end, 1, (size_t)k);
+    memset(sums, 0, (size_t)(k * BLOCK) * sizeof(double));
+    for (int64_t top = 0; top < ld; top += BLOCK) {
+        block_of_chosen(search, k, top, x);
+        for (int64_t j = 0; j < BLOCK; j++) {
+            d[j] = top + j < ld ? rows->d[top + j] : 1.0;
+            for (int64_t target = 0; target < t; target++)
+                r[target * BLOCK + j] = top + j < ld ? rows->r[target * ld + top + j] : 0.0;
+        }
+        curve_of_block(x, k, inverse, steps, t, is_end, r, d, sums);
+    }
+    for (int64_t s = 0; s < k; s++) {
+        out[s] = 0.0;
+        for (int64_t j = 0; j < BLOCK; j++) out[s] += sums[s * BLOCK + j];
+    }
+    return 1;
+}
+
+/* For each of k sizes the position in an ascending grid of the penalty of the smallest leave-one-out
+ * loss; of those that tie the largest. */
+static int best_penalties(const Search *search, int64_t k, const double *grid, int64_t n_grid,
+                          int64_t *positions) {
+    const int64_t t = search->rows->t;
+    const size_t size = (size_t)(2 * k * k + t * k + n_grid * k + (2 * k + 4 * t + 4) * BLOCK + k);
+    double *work = calloc(size, sizeof(double));
+    if (work == NULL) return NO_MEMORY;
+    double *factor = work, *inverse = factor + k * k, *steps = inverse + k * k;
+    double *losses = steps + t * k, *rest = losses + n_grid * k;
+    int result = TAKEN;
+    for (int64_t g = 0; g < n_grid && result == TAKEN; g++)
+        if (!factorise(search, k, grid[g], factor, inverse, steps)
+            || !loo_losses(search, k, inverse, steps, losses + g * k, rest))
+            result = IN_DOUBT;
+    for (int64_t s = 0; s < k && result == TAKEN; s++) {
+        double smallest = INFINITY;
+        for (int64_t g = 0; g < n_grid; g++) {
+            if (!isfinite(losses[g * k + s])) result = IN_DOUBT;
+            if (losses[g * k + s] < smallest) smallest = losses[g * k + s];
+        }
+        for (int64_t g = 0; g < n_grid; g++)
+            if (losses[g * k + s] <= smallest + TIE * fabs(smallest)) positions[s] = g;
+    }
+    free(work);
+    return result;
+}
+
+/* Losses of the tested rows, (1 + k × count): of the guess, and of models of k sizes, each with its own
+ * penalty of the grid. `work` is (2 k² + t k + (k + 4 t + 2) × BLOCK). */
+static int losses_held_out(const Search *search, int64_t k, const double *grid, int64_t n_grid,
+                           const int64_t *positions, const Tests *tests, double *losses, double *work) {
+    const Rows *rows = search->rows;
+    const int64_t t = rows->t, count = tests->count;
+    double *factor = work, *inverse = factor + k * k, *steps = inverse + k * k, *x = steps + t * k;
+    double *y = x + k * BLOCK, *errors = y + t * BLOCK, *q = errors + t * BLOCK, *of_block = q + BLOCK;
+    memcpy(losses, tests->first, (size_t)count * sizeof(double));
+    for (int64_t g = 0; g < n_grid; g++) {
+        int64_t last = -1;
+        for (int64_t s = 0; s < k; s++)
+            if (positions[s] == g) last = s;
+        if (last < 0) continue;
+        if (!factorise(search, k, grid[g], factor, inverse, steps)) return IN_DOUBT;
+        for (int64_t top = 0; top < count; top += BLOCK) {
+            const int64_t height = top + BLOCK < count ? BLOCK : count - top;
+            memset(x, 0, (size_t)(k * BLOCK) * sizeof(double));
+            for (int64_t u = 0; u <= last; u++) {
+                const int64_t i = search->chosen[u];
+                const double mean = rows->means == NULL ? 0.0 : rows->means[i];
+                copy(rows->x + i * rows->column_stride, rows->type, rows->row_stride, tests->rows + top,
+                     height, x + u * BLOCK);
+                for (int64_t j = 0; j < height; j++) x[u * BLOCK + j] -= mean;
+            }
+            for (int64_t target = 0; target < t; target++)
+                for (int64_t j = 0; j < BLOCK; j++) {
+                    const double value = j < height ? tests->y[target * count + top + j] : 0.0;
+                    y[target * BLOCK + j] = value;
+                    errors[target * BLOCK + j] = j < height ? value - tests->target_means[target] : 0.0;
+                }
+            for (int64_t s = 0; s <= last; s++) {
+                q_of_block(x, inverse + s * k, s, q);
+                for (int64_t target = 0; target < t; target++) {
+                    const double step = steps[target * k + s];
+                    for (int64_t j = 0; j < BLOCK; j++) errors[target * BLOCK + j] -= step * q[j];
+                }
+                if (positions[s] != g) continue;
+                if (!losses_of_block(tests->loss, t, height, y, errors, of_block)) return IN_DOUBT;
+                memcpy(losses + (1 + s) * count + top, of_block, (size_t)height * sizeof(double));
+            }
+        }
+    }
+    return TAKEN;
+}
+
+/* Means over strata of means over rows: whole numbers are divided once, at the end. */
+static double mean_of(const Tests *tests, const double *losses, double *sums) {
+    double total = 0.0;
+    int64_t n_present = 0;
+    for (int64_t stratum = 0; stratum < tests->n_strata; stratum++) sums[stratum] = 0.0;
+    for (int64_t j = 0; j < tests->count; j++) sums[tests->strata[j]] += tests->weights[j] * losses[j];
+    for (int64_t stratum = 0; stratum < tests->n_strata; stratum++)
+        if (tests->totals[stratum] > 0.0)
+            total += sums[stratum] / tests->totals[stratum], n_present++;
+    return total / (double)n_present;
+}
+
+/* The sums of `_held_out_errors.Summed` that depend on the losses, (1 + k × count): squares, products
+ * with amounts, and centres. `of_clusters` is (1 + k × clusters). */
+static void sum_clusters(const Tests *tests, int64_t width, const double *losses, double *squares,
+                         double *products, double *centres, double *of_clusters) {
+    const int64_t count = tests->count, n_clusters = tests->n_clusters, n_strata = tests->n_strata;
+    memset(of_clusters, 0, (size_t)(width * n_clusters) * sizeof(double));
+    memset(centres, 0, (size_t)(n_strata * width) * sizeof(double));
+    for (int64_t c = 0; c < width; c++) {
+        const double *RESTRICT row = losses + c * count;
+        double *RESTRICT sums = of_clusters + c * n_clusters;
+        for (int64_t j = 0; j < count; j++)
+            centres[tests->strata[j] * width + c] += row[j] * tests->shares[j];
+        for (int64_t stratum = 0; stratum < n_strata; stratum++)
+            if (tests->share_sums[stratum] != 0.0) centres[stratum * width + c] /= tests->share_sums[stratum];
+        for (int64_t j = 0; j < count; j++)
+            sums[tests->clusters[j]] += (row[j] - centres[tests->strata[j] * width + c]) * tests->scaled[j];
+        for (int64_t other = 0; other <= c; other++)
+            squares[c * width + other] = squares[other * width + c] =
+                dot(sums, of_clusters + other * n_clusters, n_clusters);
+        for (int64_t stratum = 0; stratum < n_strata; stratum++)
+            products[stratum * width + c] = dot(sums, tests->amounts + stratum * n_clusters, n_clusters);
+    }
+}
+
+/* Means (1 + k) of the losses on tested rows, and sums for their standard errors unless these are
+ * NULL. */
+static int held_out(const Search *search, int64_t k, const double *grid, int64_t n_grid,
+                    const int64_t *positions, const Tests *tests, double *values, double *squares,
+                    double *products, double *centres) {
+    const int64_t t = search->rows->t, count = tests->count, width = 1 + k;
+    const size_t size = (size_t)(2 * k * k + t * k + (k + 4 * t + 2) * BLOCK + width * count
+                                 + width * tests->n_clusters + tests->n_strata);
+    double *work = malloc(size * sizeof(double));
+    if (work == NULL) return NO_MEMORY;
+    double *losses = work, *of_clusters = losses + width * count;
+    double *sums = of_clusters + width * tests->n_clusters, *rest = sums + tests->n_strata;
+    int result = losses_held_out(search, k, grid, n_grid, positions, tests, losses, rest);
+    for (int64_t c = 0; c < width && result == TAKEN; c++) {
+        values[c] = mean_of(tests, losses + c * count, sums);
+        if (!isfinite(values[c])) result = IN_DOUBT;
+    }
+    if (result == TAKEN && squares != NULL)
+        sum_clusters(tests, width, losses, squares, products, centres, of_clusters);
+    free(work);
+    return result;
+}
+
+#endif
