@@ -288,7 +288,8 @@ def test_without_a_size_there_is_no_model_to_keep() -> None:
     """Where outer folds are interrupted, nothing was chosen yet."""
     X, y = data()
     model = GreedyRLSRegressor(alpha=ALPHA)
-    with interrupted_at("advance rows", 4, after=True), pytest.raises(KeyboardInterrupt):
+    point = "search and test in an outer fold"
+    with interrupted_at(point, 4, after=True), pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert not hasattr(model, "coef_")
 

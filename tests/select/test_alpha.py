@@ -442,6 +442,8 @@ def test_many_folds_of_the_criterion_are_few_outer_folds() -> None:
 
 
 INTERRUPTED = {"loo": "advance rows", 4: "add feature to folds"}
+# Compiled searches make no steps in outer folds that could be counted.
+STEP_BY_STEP: dict[Any, dict[str, Any]] = {"loo": {"search": "exhaustive"}, 4: {"cv": 4}}
 
 
 @pytest.mark.parametrize("call", [1, 2, 5, 11, 14])
@@ -450,15 +452,23 @@ def test_an_interrupt_in_outer_folds_is_the_callers(cv: Any, call: int, traps: T
     X, y = numbers()
     traps.interrupt(INTERRUPTED[cv], call)
     with pytest.raises(KeyboardInterrupt):
-        greedy_path(X, y, 3, alpha=ALPHAS, cv=cv, alpha_cv=2)
+        greedy_path(X, y, 3, alpha=ALPHAS, alpha_cv=2, **STEP_BY_STEP[cv])
+
+
+@pytest.mark.parametrize("call", [1, 4, 6])
+def test_an_interrupt_in_compiled_outer_folds_is_the_callers(call: int, traps: Traps) -> None:
+    X, y = numbers()
+    traps.interrupt("search and test in an outer fold", call)
+    with pytest.raises(KeyboardInterrupt):
+        greedy_path(X, y, 3, alpha=ALPHAS, alpha_cv=2)
 
 
 @pytest.mark.parametrize("cv", ["loo", 4])
 def test_an_interrupt_after_the_outer_folds_keeps_steps(cv: Any) -> None:
     X, y = numbers()
-    full = greedy_path(X, y, 3, alpha=ALPHAS, cv=cv, alpha_cv=2)
+    full = greedy_path(X, y, 3, alpha=ALPHAS, alpha_cv=2, **STEP_BY_STEP[cv])
     with interrupted_at(INTERRUPTED[cv], 2 * 3 * 3 + 3):
-        path = greedy_path(X, y, 3, alpha=ALPHAS, cv=cv, alpha_cv=2)
+        path = greedy_path(X, y, 3, alpha=ALPHAS, alpha_cv=2, **STEP_BY_STEP[cv])
     assert path.stop_reason is StopReason.INTERRUPTED
     assert path.indices.tolist() == full.indices[:2].tolist()
     assert path.surface == full.surface

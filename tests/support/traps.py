@@ -48,6 +48,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "check kept errors": ("_criteria._loo_loss._has_drifted",),
     # Folds, penalties and the procedure around the search.
     "add feature to folds": ("_criteria._fold_state.FoldState.add", _COMPILED_FOLD_STEP),
+    "search and test in an outer fold": ("_select._outer_fold.OuterFold.tested",),
     "begin outer fold": ("_select._outer_fold.OuterFold.__init__",),
     "search outer folds in threads": ("_select._nested.in_parts",),
     "scale penalties": ("_select._select.problem_scale",),

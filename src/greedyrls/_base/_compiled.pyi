@@ -65,16 +65,17 @@ def new_tests(
     amounts: NDArray[Any],
     /,
 ) -> object: ...
-def best_penalties(search: object, grid: NDArray[Any], positions: NDArray[Any], /) -> int: ...
-def held_out(
+def test_models(
     search: object,
     grid: NDArray[Any],
     positions: NDArray[Any],
     tests: object,
-    values: NDArray[Any],
+    values: NDArray[Any] | None,
     squares: NDArray[Any] | None,
     products: NDArray[Any] | None,
     centres: NDArray[Any] | None,
+    measure: object,
+    measured: NDArray[Any] | None,
     /,
 ) -> int: ...
 def most_thin() -> int: ...

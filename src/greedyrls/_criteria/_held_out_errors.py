@@ -336,8 +336,10 @@ def flat(part: Summed, width: int) -> Float:
 
 def unflat(numbers: Float, width: int, n_strata: int) -> Summed:
     """Return a part from the vector of its numbers; the inverse of `flat`."""
-    parts, first = [], 0
-    for pattern in Summed.unknown(width, n_strata):
-        parts.append(numbers[first : first + pattern.size].reshape(pattern.shape))
-        first += pattern.size
-    return Summed(*parts)
+    shapes = ((width, width), (n_strata, width), (n_strata, n_strata), (n_strata, width))
+    ends = np.cumsum([height * breadth for height, breadth in shapes]).tolist()
+    squares, products, amounts, centres = (
+        numbers[end - height * breadth : end].reshape(height, breadth)
+        for (height, breadth), end in zip(shapes, ends, strict=True)
+    )
+    return Summed(squares, products, amounts, centres, numbers[ends[-1] :][:n_strata])

@@ -14,7 +14,7 @@ import numpy as np
 from .._base import NumericalWarning, Progress, counted, progress_bar
 from .._criteria import Criterion, NumericalLimit, Spanned
 from .._problem import Problem
-from .._steppers import Stepping, stepping_for
+from .._steppers import FarStepper, Stepping, stepping_for
 from ..path import (
     BestLosses,
     Counters,
@@ -278,8 +278,8 @@ class Search:
         self._start()
         return (), False
 
-    def reach(self, size: int) -> object | None:
-        """Search to a size without making a path; return the compiled search that has its features.
+    def reach(self, size: int) -> FarStepper | None:
+        """Search to a size without making a path; return the stepper that knows all steps.
 
         None if there is none; `path` goes on from there. Interrupts are raised.
         """
@@ -293,7 +293,7 @@ class Search:
             with ignore_rounding():
                 known = stepping.look_ahead(missing, self._limits.size)
             if known is not None and known >= missing:
-                return stepping.search
+                return stepping.far
             if missing <= 0:
                 break
             run.consume(self._steps, until=len(run.steps) + (known or 0) + 1)

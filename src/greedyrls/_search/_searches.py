@@ -9,7 +9,7 @@ from typing import NamedTuple
 from .._base import Float, in_threads, native
 from .._criteria import LooData
 from .._problem import Problem
-from .._steppers import can_compile
+from .._steppers import FarStepper, can_compile
 from ..path import Counters, SelectionPath, Step
 from ._checkpoint import Checkpoint
 from ._paths import search_path
@@ -64,7 +64,7 @@ def _only_path(searches: Searches, row: int) -> SelectionPath:
 class Reached(NamedTuple):
     """A search that has reached a size without its steps being noted."""
 
-    compiled: object
+    stepper: FarStepper
     steps: tuple[Step, ...]  # those that are noted, which are fewer
     spent: Counters  # since the last time
 
@@ -131,10 +131,10 @@ class Searches:
             return None
         search = self._search(row)
         self._first_pass = 0
-        compiled = search.reach(size)
-        if compiled is None:
+        stepper = search.reach(size)
+        if stepper is None:
             return None
-        return Reached(compiled, search.steps, self.spent(row, search.counters))
+        return Reached(stepper, search.steps, self.spent(row, search.counters))
 
     def spent(self, row: int, counters: Counters) -> Counters:
         """Return the cost of a path since the last call for it."""

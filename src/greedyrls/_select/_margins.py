@@ -30,7 +30,7 @@ from .._base import (
 from .._cluster import ClusterFolds, fold_numbers
 from .._criteria import LooData, errors_by_size
 from .._data import RemoteMatrix
-from .._features import Chain, Chosen, Models, pivots
+from .._features import Chosen, Models, pivots
 from .._problem import (
     Calibration,
     Folds,
@@ -43,9 +43,8 @@ from .._problem import (
     make_folds,
 )
 from .._rows import RowBlock
-from .._search import Limits, positive_rows
-from ..path import SelectionPath
-from ._outer_fold import OuterFold
+from .._search import positive_rows
+from ._outer_fold import OuterFold, model_of
 from ._request import Selected
 
 Rows = NDArray[np.intp]
@@ -153,30 +152,12 @@ def _margins_of_fold(
         tests=None,
         kept=searched.kept,
     )
-    searches = fold.searches(np.array([alpha]), Limits(path.chosen_size))
     with without_runtime_warnings():
-        ((_, repeated, _),) = fold.paths(searches, [0])
+        model, penalty = fold.model(alpha, path.chosen_size)
     rows = positive_rows(problem.host_weights, outer.splits[number].test)
-    model = _model(repeated, len(repeated))
-    (penalty,) = fold.penalties(model, alpha, is_fine=True)
     columns = _columns(problem, rows, np.array(model.indices)) - model.means
-    coef = _solved(model, model.gram, model.correlation, float(penalty))
+    coef = _solved(model, model.gram, model.correlation, penalty)
     return rows, columns @ coef + model.target_means
-
-
-def _model(path: SelectionPath, size: int) -> Chosen:
-    """Return the features of one size of a path, with their moments."""
-    moments = path.moments.of(path.sets[size - 1].features)
-    count = len(moments.features)
-    return Chosen(
-        moments.features,
-        moments.gram,
-        moments.correlation,
-        moments.feature_means,
-        moments.target_means,
-        (Chain(np.arange(count), np.array([count])),),
-        moments.penalty,
-    )
 
 
 def _columns(problem: Problem, rows: Rows, features: Rows) -> Float:
@@ -192,7 +173,7 @@ def _columns(problem: Problem, rows: Rows, features: Rows) -> Float:
 def _fold_margins(selected: Selected, folds: Folds, codes: Float) -> Iterator[tuple[Rows, Float]]:
     """Yield margins of models on the path's features without the rows of each fold."""
     problem, path = selected.problem, selected.path
-    model = _model(path, path.chosen_size)
+    model = model_of(path, path.chosen_size)
     columns = _columns(problem, np.arange(problem.n_samples), np.array(model.indices))
     host_weights, k = problem.host_weights, len(model.indices)
     weights = np.ones(len(codes)) if host_weights is None else host_weights
@@ -239,7 +220,7 @@ def _products(table: Float, weights: Float) -> Float:
 def _loo_margins(selected: Selected, codes: Float) -> Iterator[tuple[Rows, Float]]:
     """Yield margins of models on the path's features without each row in turn."""
     problem, path = selected.problem, selected.path
-    chosen = _model(path, path.chosen_size)
+    chosen = model_of(path, path.chosen_size)
     models = pivots(chosen, selected.penalty)
     rows = positive_rows(problem.host_weights, np.arange(problem.n_samples))
     if models is None:

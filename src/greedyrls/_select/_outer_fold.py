@@ -21,7 +21,7 @@ from .._criteria import (
     share_columns,
     summed_moments,
 )
-from .._features import Chosen, chains_of
+from .._features import Chain, Chosen, chains_of
 from .._problem import Folds, Loss, Problem, Split, guess_without_features
 from .._search import (
     Data,
@@ -38,7 +38,6 @@ from .._steppers import LOSSES as _COMPILED_MEASURES
 from .._steppers import CompiledTests, best_positions
 from ..path import Counters, SelectionPath, Step
 from ._alphas import Refit, model_penalties, penalties_to_try
-
 
 # Bytes that copies of X by the searches of all outer folds may take, to be kept for further ones.
 _KEPT_BYTES = 1 << 28
@@ -57,6 +56,37 @@ def chosen_of(path: SelectionPath) -> Chosen:
         chains_of(sets, moments.features),
         moments.penalty,
     )
+
+
+def model_of(path: SelectionPath, size: int) -> Chosen:
+    """Return the features of one size of a path, with their moments."""
+    moments = path.moments.of(path.sets[size - 1].features)
+    return Chosen(
+        moments.features,
+        moments.gram,
+        moments.correlation,
+        moments.feature_means,
+        moments.target_means,
+        _one_model(len(moments.features)),
+        moments.penalty,
+    )
+
+
+def _compiled_model(data: LooData, reached: Reached) -> Chosen:
+    """Return the same of a compiled search."""
+    start, indices = data.start, reached.stepper.indices
+    return Chosen(
+        tuple(indices),
+        reached.stepper.gram(),
+        start.correlation[:, indices].T,
+        start.means[indices],
+        start.target_means,
+        _one_model(len(indices)),
+    )
+
+
+def _one_model(count: int) -> tuple[Chain, ...]:
+    return (Chain(np.arange(count), np.array([count])),)
 
 
 class HeldOut(NamedTuple):
@@ -91,9 +121,10 @@ class KeptData:
     def add(self, problem: Problem, outer: Folds | ClusterFolds, number: int, data: Data) -> None:
         """Keep the data of a fold if those of all folds are small; searches may copy X."""
         X = problem.X
-        if type(data) is LooData and X.is_in_memory and not X.location.on_device:
-            if 8 * outer.n_splits * X.shape[0] * X.shape[1] <= _KEPT_BYTES:
-                self._known[number] = problem, outer, data
+        n_bytes = 8 * outer.n_splits * X.shape[0] * X.shape[1]
+        is_here = X.is_in_memory and not X.location.on_device
+        if type(data) is LooData and is_here and n_bytes <= _KEPT_BYTES:
+            self._known[number] = problem, outer, data
 
 
 class OuterFold:
@@ -183,18 +214,31 @@ class OuterFold:
         if reached is None:
             return None
         grid = self._penalties_to_try(float(searches.alphas[row]))
-        positions = best_positions(reached.compiled, grid, size)
-        if positions is None:
+        measure_tests = None if measure is None else self._tests_in_c(data, measure)
+        tests, search = self._tests_in_c(data, None), reached.stepper.search
+        models = tests.test(search, grid, size, measure_tests)
+        if models is None:
             return None
-        found = []
-        for one in (None, measure) if measure is not None else (None,):
-            losses = self._tests_in_c(data, one).losses(reached.compiled, grid, positions)
-            if losses is None:
-                return None
-            found.append(losses)
-        held_out = HeldOut(found[0].values[1:], float(found[0].values[0]), found[0].part)
-        measured = None if measure is None else found[1].values[1:]
+        held_out = HeldOut(models.losses[1:], float(models.losses[0]), models.part)
+        measured = None if models.measured is None else models.measured[1:]
         return Tested(held_out, measured, reached)
+
+    def model(self, alpha: float, size: int) -> tuple[Chosen, float]:
+        """Return the features that a search with `alpha` selects, and their model's penalty."""
+        searches, data = self.searches(np.array([alpha]), Limits(size)), self._data
+        reached = None
+        if self._refit == "loo" and isinstance(data, LooData) and self.is_compiled:
+            reached = searches.reach(0, size)
+        if reached is not None:
+            assert isinstance(data, LooData)
+            grid = penalties_to_try(data, is_fine=True)
+            positions = best_positions(reached.stepper.search, grid, size)
+            if positions is not None:
+                return _compiled_model(data, reached), float(grid[positions[-1]])
+        ((_, path, _),) = self.paths(searches, [0])
+        chosen = model_of(path, len(path))
+        (penalty,) = self.penalties(chosen, alpha, is_fine=True)
+        return chosen, float(penalty)
 
     def _penalties_to_try(self, alpha: float) -> Float:
         """Return the ascending penalties of models of a search with `alpha`."""
@@ -211,7 +255,8 @@ class OuterFold:
     def _tests_in_c(self, data: LooData, measure: Loss | None) -> CompiledTests:
         if (measure is not None) not in self._compiled_tests:
             problem, loss = self._whole, self._plan.loss if measure is None else measure
-            test, weights = self._test_rows()
+            assert isinstance(self._outer, Folds)
+            test, weights = _tested_rows(problem, self._outer, self._number)
             self._compiled_tests[measure is not None] = CompiledTests(
                 data,
                 test,
@@ -222,16 +267,6 @@ class OuterFold:
                 None if measure is not None else self._tests,
             )
         return self._compiled_tests[measure is not None]
-
-    def _test_rows(self) -> tuple[NDArray[np.intp], Float | None]:
-        """Return the rows held out that have a weight, and their weights."""
-        problem, split = self._whole, self._outer.splits[self._number]
-        test = positive_rows(problem.host_weights, split.test)
-        weights = None if problem.host_weights is None else problem.host_weights[test]
-        if problem.class_weights is not None:
-            tested = tested_weights(problem, split)
-            weights = tested[tested > 0.0]
-        return test, weights
 
     def held_out(self, path: SelectionPath, measure: Loss | None = None) -> HeldOut:
         """Return held-out losses of a path's models, by its loss or in another measure."""
@@ -284,7 +319,7 @@ class OuterFold:
             values = moments.values()
             share = None if self._tests is None else summed_moments(moments, self._tests)
             return HeldOut(values[1:], float(values[0]), share)
-        test, weights = self._test_rows()
+        test, weights = _tested_rows(problem, outer, self._number)
         X, indices = problem.here, np.array(chosen.indices)
         rows = numbers_on(X.location, test)
         if X.location.on_device:
@@ -300,6 +335,19 @@ class OuterFold:
         )
         assert added is None or isinstance(added, Summed)
         return HeldOut(values[1:], float(values[0]), added)
+
+
+def _tested_rows(
+    problem: Problem, outer: Folds, number: int
+) -> tuple[NDArray[np.intp], Float | None]:
+    """Return the rows that a fold holds out and that have a weight, and their weights."""
+    split = outer.splits[number]
+    test = positive_rows(problem.host_weights, split.test)
+    weights = None if problem.host_weights is None else problem.host_weights[test]
+    if problem.class_weights is not None:
+        tested = tested_weights(problem, split)
+        weights = tested[tested > 0.0]
+    return test, weights
 
 
 def tested_weights(problem: Problem, split: Split) -> Float:

@@ -4,5 +4,6 @@ from ._compiled_rows import LOSSES as LOSSES
 from ._compiled_rows import can_compile as can_compile
 from ._compiled_tests import CompiledTests as CompiledTests
 from ._compiled_tests import best_positions as best_positions
+from ._stepper import FarStepper as FarStepper
 from ._stepper import Stepping as Stepping
 from ._stepper import stepping_for as stepping_for

@@ -208,6 +208,20 @@ class CompiledStepper:
         """The compiled search, which knows all of these steps."""
         return self._search
 
+    @property
+    def indices(self) -> list[int]:
+        """The features that it has chosen, in their order."""
+        log = self._log
+        ahead: list[int] = log.best[log.given : log.taken, 0].tolist()
+        return [*self._state.features.selected, *ahead]
+
+    def gram(self) -> Float:
+        """Return X_S'X_S of these features."""
+        count = len(self.indices)
+        gram = np.empty((count, count))
+        self._module.read(self._search, "gram", gram)
+        return gram
+
     def _take_more(self, last: int) -> Stop | None:
         """Give C what it needs, and let it take steps; why it cannot, if so."""
         module, answer = self._module, self._log.answer

@@ -13,11 +13,13 @@ from .._problem import Loss
 from ._compiled_rows import LOSSES, TAKEN
 
 
-class Losses(NamedTuple):
-    """Mean losses on rows held out, without features and of all sizes, and their sums."""
+class TestedModels(NamedTuple):
+    """The penalties of models of all sizes, and mean losses on rows held out."""
 
-    values: Float  # (1 + k)
-    part: Summed | None  # for standard errors
+    positions: NDArray[np.int64]  # (k) of the penalties in the grid
+    losses: Float  # (1 + k) first without features
+    part: Summed | None  # sums for standard errors
+    measured: Float | None  # (1 + k) in another measure
 
 
 def best_positions(search: object, grid: Float, size: int) -> NDArray[np.int64] | None:
@@ -25,16 +27,15 @@ def best_positions(search: object, grid: Float, size: int) -> NDArray[np.int64] 
 
     The slow twin is `_criteria.best_penalties`; None if rounding may decide.
     """
-    positions = np.zeros(size, dtype=np.int64)
-    if len(grid) == 1:
-        return positions
     module = native()
     assert module is not None
-    return positions if module.best_penalties(search, grid, positions) == TAKEN else None
+    positions = np.zeros(size, dtype=np.int64)
+    nothing = (None,) * 7
+    return positions if module.test_models(search, grid, positions, *nothing) == TAKEN else None
 
 
 class CompiledTests:
-    """The rows that an outer fold holds out, with one loss; the slow twin is `OuterFold.held_out`."""
+    """Rows that an outer fold holds out, with one loss; the slow twin is `OuterFold.held_out`."""
 
     def __init__(
         self,
@@ -46,7 +47,7 @@ class CompiledTests:
         loss: Loss,
         tests: Tests | None,
     ) -> None:
-        """Y (rows × t) and the weights are those of the rows; `guess` (t) is made without features."""
+        """Y (rows × t) and the weights are of the rows; `guess` (t) predicts without features."""
         strata, filled = loss.strata(Y), np.ones(len(rows)) if weights is None else weights
         count = loss.n_strata(Y.shape[1])
         shares, scales, clusters = filled, np.zeros(count), np.arange(len(rows))
@@ -57,7 +58,7 @@ class CompiledTests:
         amounts = np.zeros((count, int(clusters.max(initial=-1)) + 1))
         np.add.at(amounts, (strata, clusters), scaled)
         self._amounts = amounts @ amounts.T
-        self._weights = np.bincount(strata, shares, count)
+        self._weights = np.bincount(strata, shares, count).astype(np.float64)
         self._has_part = tests is not None
         if loss.name == "squared":
             first = np.square(Y - guess).mean(axis=1)
@@ -82,26 +83,27 @@ class CompiledTests:
             amounts.ravel(),
         )
 
-    def losses(self, search: object, grid: Float, positions: NDArray[np.int64]) -> Losses | None:
-        """Return losses of the first sizes of a search, each with the penalty at its position.
+    def test(
+        self, search: object, grid: Float, size: int, measure: CompiledTests | None
+    ) -> TestedModels | None:
+        """Choose the penalties of models of all sizes by leave-one-out, and test the models.
 
         None if rounding may decide.
         """
-        width, n_strata = 1 + len(positions), len(self._weights)
-        values = np.empty(width)
+        width, n_strata = 1 + size, len(self._weights)
+        positions, values = np.zeros(size, dtype=np.int64), np.empty(width)
+        part: Summed | None = None
         sums: tuple[Float | None, ...] = (None, None, None)
         if self._has_part:
-            sums = (
-                np.empty((width, width)),
-                np.empty((n_strata, width)),
-                np.empty((n_strata, width)),
+            of_strata = np.empty((2, n_strata, width))
+            part = Summed(
+                np.empty((width, width)), of_strata[0], self._amounts, of_strata[1], self._weights
             )
+            sums = part.squares, part.products, part.centres
+        other = None if measure is None else measure._handle
+        measured = None if measure is None else np.empty(width)
         assert self._module is not None
-        answer = self._module.held_out(search, grid, positions, self._handle, values, *sums)
-        if answer != TAKEN:
-            return None
-        squares, products, centres = sums
-        part = None
-        if squares is not None and products is not None and centres is not None:
-            part = Summed(squares, products, self._amounts, centres, self._weights)
-        return Losses(values, part)
+        answer = self._module.test_models(
+            search, grid, positions, self._handle, values, *sums, other, measured
+        )
+        return TestedModels(positions, values, part, measured) if answer == TAKEN else None

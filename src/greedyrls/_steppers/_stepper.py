@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Protocol
 
+from .._base import Float
 from .._criteria import Criterion, LeaveOneOut, SelectionState, State
 
 # Steps until a stepper is asked again at most, after it left many to the criterion.
@@ -51,7 +52,7 @@ class Stepper(Protocol):
 
 
 class FarStepper(Stepper, Protocol):
-    """A stepper that can go far ahead of the state, for searches that need no steps, only models."""
+    """A stepper that can go far ahead of the state, where models are needed but no steps."""
 
     def look_ahead(self, count: int, last: int) -> int | None:
         """Take steps until `count` are not noted by the state; return how many are, at the end.
@@ -65,13 +66,22 @@ class FarStepper(Stepper, Protocol):
         """The compiled search, which knows all of these steps."""
         ...
 
+    @property
+    def indices(self) -> list[int]:
+        """The features that it has chosen, in their order."""
+        ...
+
+    def gram(self) -> Float:
+        """Return X_S'X_S of these features."""
+        ...
+
 
 class Stepping:
     """Asks a stepper for steps; after repeated fallbacks, backs off exponentially."""
 
     def __init__(self, stepper: Stepper, far: FarStepper | None = None) -> None:
         self._stepper = stepper
-        self._far = far  # the same, if it can look ahead
+        self.far = far  # the same, if it can look ahead
         self._taken: int | None = None  # since the stepper began; None if it is not under way
         self._pause = self._longer = 0
 
@@ -97,19 +107,13 @@ class Stepping:
 
         None if the criterion is to take the next step.
         """
-        if self._far is None:
+        if self.far is None:
             return None
         if self._taken is None:
             if self._pause or self._stepper.begin(last) is not None:
                 return None
             self._taken = 0
-        return self._far.look_ahead(count, last)
-
-    @property
-    def search(self) -> object:
-        """The compiled search that has taken them."""
-        assert self._far is not None
-        return self._far.search
+        return self.far.look_ahead(count, last)
 
     @property
     def is_under_way(self) -> bool:

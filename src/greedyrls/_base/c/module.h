@@ -17,8 +17,7 @@ const struct Variant *search_variant(void);
 
 /* Models on rows held out, in tests_module.c. */
 PyObject *new_tests(PyObject *module, PyObject *arguments);
-PyObject *best_penalties(PyObject *module, PyObject *arguments);
-PyObject *held_out(PyObject *module, PyObject *arguments);
+PyObject *test_models(PyObject *module, PyObject *arguments);
 
 /* Searches by folds, in fold_module.c. */
 void choose_fold_variant(const char *name);

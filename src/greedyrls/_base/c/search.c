@@ -93,6 +93,6 @@ static int64_t lowest(Search *search, int64_t count, int64_t *indices) {
 }
 
 const Variant NAME_IN(VARIANT, variant) = {
-    QUOTED(VARIANT), pack, products, begin, step, add, set_anchor, lowest, loo_curve, best_penalties,
-    held_out, MOST_THIN, thin_product,
+    QUOTED(VARIANT), pack, products, begin, step, add, set_anchor, lowest, loo_curve, test_models,
+    MOST_THIN, thin_product,
 };

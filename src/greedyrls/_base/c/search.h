@@ -126,6 +126,12 @@ typedef struct {
     const double *scaled, *amounts;     /* (count), (strata × clusters) their sums */
 } Tests;
 
+/* What tests of models of k sizes are written to. */
+typedef struct {
+    double *values[2];                     /* (1 + k) in each measure */
+    double *squares, *products, *centres;  /* (1 + k × 1 + k), (strata × 1 + k) twice; or NULL */
+} Outcome;
+
 /* The functions of this file in one variant of the instruction set. */
 typedef struct Variant {
     const char *name;
@@ -139,11 +145,8 @@ typedef struct Variant {
     int (*loo_curve)(const double *columns, int64_t k, int64_t m, const double *inverses,
                      const double *steps, int64_t n_models, int64_t t, const double *r,
                      const double *d, const unsigned char *is_end, double *out);
-    int (*best_penalties)(const Search *search, int64_t k, const double *grid, int64_t n_grid,
-                          int64_t *positions);
-    int (*held_out)(const Search *search, int64_t k, const double *grid, int64_t n_grid,
-                    const int64_t *positions, const Tests *tests, double *values, double *squares,
-                    double *products, double *centres);
+    int (*test_models)(const Search *search, int64_t k, const double *grid, int64_t n_grid,
+                       int64_t *positions, const Tests *const *tests, int n_tests, Outcome *outcome);
     int64_t most_thin; /* vectors with which `thin_product` is faster than BLAS */
     void (*thin_product)(const double *V, int64_t count, const double *X, int64_t m, int64_t n,
                          int64_t stride, double *out);

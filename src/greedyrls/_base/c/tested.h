@@ -162,74 +162,90 @@ static int loo_losses(const Search *search, int64_t k, const double *inverse, co
     return 1;
 }
 
-/* For each of k sizes the position in an ascending grid of the penalty of the smallest leave-one-out
- * loss; of those that tie the largest. */
-static int best_penalties(const Search *search, int64_t k, const double *grid, int64_t n_grid,
-                          int64_t *positions) {
-    const int64_t t = search->rows->t;
-    const size_t size = (size_t)(2 * k * k + t * k + n_grid * k + (2 * k + 4 * t + 4) * BLOCK + k);
-    double *work = calloc(size, sizeof(double));
-    if (work == NULL) return NO_MEMORY;
-    double *factor = work, *inverse = factor + k * k, *steps = inverse + k * k;
-    double *losses = steps + t * k, *rest = losses + n_grid * k;
-    int result = TAKEN;
-    for (int64_t g = 0; g < n_grid && result == TAKEN; g++)
-        if (!factorise(search, k, grid[g], factor, inverse, steps)
-            || !loo_losses(search, k, inverse, steps, losses + g * k, rest))
-            result = IN_DOUBT;
-    for (int64_t s = 0; s < k && result == TAKEN; s++) {
+/* The models of a search for each penalty of an ascending grid. */
+typedef struct {
+    int64_t k, n_grid;
+    const double *grid;
+    double *inverses, *steps; /* (n_grid × k × k), (n_grid × t × k) */
+    int64_t *positions;       /* (k) the penalty of each size in the grid */
+} SizedModels;
+
+static int factorise_all(const Search *search, const SizedModels *models, double *factor) {
+    const int64_t k = models->k, t = search->rows->t;
+    for (int64_t g = 0; g < models->n_grid; g++)
+        if (!factorise(search, k, models->grid[g], factor, models->inverses + g * k * k,
+                       models->steps + g * t * k))
+            return IN_DOUBT;
+    return TAKEN;
+}
+
+/* For each size the penalty of the smallest leave-one-out loss; of those that tie the largest. `losses`
+ * is (n_grid × k). */
+static int best_penalties(const Search *search, const SizedModels *models, double *losses, double *work) {
+    const int64_t k = models->k, t = search->rows->t, n_grid = models->n_grid;
+    for (int64_t g = 0; g < n_grid; g++)
+        if (!loo_losses(search, k, models->inverses + g * k * k, models->steps + g * t * k,
+                        losses + g * k, work))
+            return IN_DOUBT;
+    for (int64_t s = 0; s < k; s++) {
         double smallest = INFINITY;
         for (int64_t g = 0; g < n_grid; g++) {
-            if (!isfinite(losses[g * k + s])) result = IN_DOUBT;
+            if (!isfinite(losses[g * k + s])) return IN_DOUBT;
             if (losses[g * k + s] < smallest) smallest = losses[g * k + s];
         }
         for (int64_t g = 0; g < n_grid; g++)
-            if (losses[g * k + s] <= smallest + TIE * fabs(smallest)) positions[s] = g;
+            if (losses[g * k + s] <= smallest + TIE * fabs(smallest)) models->positions[s] = g;
     }
-    free(work);
-    return result;
+    return TAKEN;
+}
+
+/* Rows held out: x (k × BLOCK) of the chosen features, centred; zeros after the last row. */
+static void block_held_out(const Search *search, int64_t k, const int64_t *numbers, int64_t count,
+                           double *x) {
+    const Rows *rows = search->rows;
+    memset(x, 0, (size_t)(k * BLOCK) * sizeof(double));
+    for (int64_t u = 0; u < k; u++) {
+        const int64_t i = search->chosen[u];
+        const double mean = rows->means == NULL ? 0.0 : rows->means[i];
+        double *RESTRICT values = x + u * BLOCK;
+        copy(rows->x + i * rows->column_stride, rows->type, rows->row_stride, numbers, count, values);
+        for (int64_t j = 0; j < count; j++) values[j] -= mean;
+    }
 }
 
 /* Losses of the tested rows, (1 + k × count): of the guess, and of models of k sizes, each with its own
- * penalty of the grid. `work` is (2 k² + t k + (k + 4 t + 2) × BLOCK). */
-static int losses_held_out(const Search *search, int64_t k, const double *grid, int64_t n_grid,
-                           const int64_t *positions, const Tests *tests, double *losses, double *work) {
-    const Rows *rows = search->rows;
-    const int64_t t = rows->t, count = tests->count;
-    double *factor = work, *inverse = factor + k * k, *steps = inverse + k * k, *x = steps + t * k;
-    double *y = x + k * BLOCK, *errors = y + t * BLOCK, *q = errors + t * BLOCK, *of_block = q + BLOCK;
-    memcpy(losses, tests->first, (size_t)count * sizeof(double));
-    for (int64_t g = 0; g < n_grid; g++) {
-        int64_t last = -1;
-        for (int64_t s = 0; s < k; s++)
-            if (positions[s] == g) last = s;
-        if (last < 0) continue;
-        if (!factorise(search, k, grid[g], factor, inverse, steps)) return IN_DOUBT;
-        for (int64_t top = 0; top < count; top += BLOCK) {
-            const int64_t height = top + BLOCK < count ? BLOCK : count - top;
-            memset(x, 0, (size_t)(k * BLOCK) * sizeof(double));
-            for (int64_t u = 0; u <= last; u++) {
-                const int64_t i = search->chosen[u];
-                const double mean = rows->means == NULL ? 0.0 : rows->means[i];
-                copy(rows->x + i * rows->column_stride, rows->type, rows->row_stride, tests->rows + top,
-                     height, x + u * BLOCK);
-                for (int64_t j = 0; j < height; j++) x[u * BLOCK + j] -= mean;
+ * penalty; in one or two measures. `work` is ((k + 3 t + 2) × BLOCK). */
+static int losses_held_out(const Search *search, const SizedModels *models, const Tests *const *tests,
+                           int n_tests, double *const *losses, double *work) {
+    const int64_t k = models->k, t = search->rows->t, count = tests[0]->count;
+    double *x = work, *y = x + k * BLOCK, *start = y + t * BLOCK, *errors = start + t * BLOCK;
+    double *q = errors + t * BLOCK, *of_block = q + BLOCK;
+    for (int a = 0; a < n_tests; a++) memcpy(losses[a], tests[a]->first, (size_t)count * sizeof(double));
+    for (int64_t top = 0; top < count; top += BLOCK) {
+        const int64_t height = top + BLOCK < count ? BLOCK : count - top;
+        block_held_out(search, k, tests[0]->rows + top, height, x);
+        for (int64_t target = 0; target < t; target++)
+            for (int64_t j = 0; j < BLOCK; j++) {
+                const double value = j < height ? tests[0]->y[target * count + top + j] : 0.0;
+                y[target * BLOCK + j] = value;
+                start[target * BLOCK + j] = j < height ? value - tests[0]->target_means[target] : 0.0;
             }
-            for (int64_t target = 0; target < t; target++)
-                for (int64_t j = 0; j < BLOCK; j++) {
-                    const double value = j < height ? tests->y[target * count + top + j] : 0.0;
-                    y[target * BLOCK + j] = value;
-                    errors[target * BLOCK + j] = j < height ? value - tests->target_means[target] : 0.0;
-                }
+        for (int64_t g = 0; g < models->n_grid; g++) {
+            int64_t last = -1;
+            for (int64_t s = 0; s < k; s++)
+                if (models->positions[s] == g) last = s;
+            memcpy(errors, start, (size_t)(t * BLOCK) * sizeof(double));
             for (int64_t s = 0; s <= last; s++) {
-                q_of_block(x, inverse + s * k, s, q);
+                q_of_block(x, models->inverses + (g * k + s) * k, s, q);
                 for (int64_t target = 0; target < t; target++) {
-                    const double step = steps[target * k + s];
-                    for (int64_t j = 0; j < BLOCK; j++) errors[target * BLOCK + j] -= step * q[j];
+                    const double step = models->steps[(g * t + target) * k + s];
+                    double *RESTRICT e = errors + target * BLOCK;
+                    for (int64_t j = 0; j < BLOCK; j++) e[j] -= step * q[j];
                 }
-                if (positions[s] != g) continue;
-                if (!losses_of_block(tests->loss, t, height, y, errors, of_block)) return IN_DOUBT;
-                memcpy(losses + (1 + s) * count + top, of_block, (size_t)height * sizeof(double));
+                for (int a = 0; a < n_tests && models->positions[s] == g; a++) {
+                    if (!losses_of_block(tests[a]->loss, t, height, y, errors, of_block)) return IN_DOUBT;
+                    memcpy(losses[a] + (1 + s) * count + top, of_block, (size_t)height * sizeof(double));
+                }
             }
         }
     }
@@ -272,25 +288,41 @@ static void sum_clusters(const Tests *tests, int64_t width, const double *losses
     }
 }
 
-/* Means (1 + k) of the losses on tested rows, and sums for their standard errors unless these are
- * NULL. */
-static int held_out(const Search *search, int64_t k, const double *grid, int64_t n_grid,
-                    const int64_t *positions, const Tests *tests, double *values, double *squares,
-                    double *products, double *centres) {
-    const int64_t t = search->rows->t, count = tests->count, width = 1 + k;
-    const size_t size = (size_t)(2 * k * k + t * k + (k + 4 * t + 2) * BLOCK + width * count
-                                 + width * tests->n_clusters + tests->n_strata);
-    double *work = malloc(size * sizeof(double));
-    if (work == NULL) return NO_MEMORY;
-    double *losses = work, *of_clusters = losses + width * count;
-    double *sums = of_clusters + width * tests->n_clusters, *rest = sums + tests->n_strata;
-    int result = losses_held_out(search, k, grid, n_grid, positions, tests, losses, rest);
-    for (int64_t c = 0; c < width && result == TAKEN; c++) {
-        values[c] = mean_of(tests, losses + c * count, sums);
-        if (!isfinite(values[c])) result = IN_DOUBT;
+static int means_of(const Tests *tests, int64_t width, const double *losses, double *values, double *sums) {
+    for (int64_t c = 0; c < width; c++) {
+        values[c] = mean_of(tests, losses + c * tests->count, sums);
+        if (!isfinite(values[c])) return IN_DOUBT;
     }
-    if (result == TAKEN && squares != NULL)
-        sum_clusters(tests, width, losses, squares, products, centres, of_clusters);
+    return TAKEN;
+}
+
+/* Choose the penalty of each size, if there are several, and test the models on rows held out, if there
+ * are any. `outcome` has arrays for mean losses (1 + k) in each measure, and for the sums of the first
+ * that standard errors need, or NULL. */
+static int test_models(const Search *search, int64_t k, const double *grid, int64_t n_grid,
+                       int64_t *positions, const Tests *const *tests, int n_tests, Outcome *outcome) {
+    const int64_t t = search->rows->t, width = 1 + k;
+    const int64_t count = n_tests ? tests[0]->count : 0, n_strata = n_tests ? tests[0]->n_strata : 0;
+    const int64_t n_clusters = n_tests ? tests[0]->n_clusters : 0;
+    const int64_t of_losses = n_tests * width * count, of_models = n_grid * k * (k + t);
+    const int64_t of_blocks = (2 * k + 4 * t + 4) * BLOCK + k, most_strata = t > 2 ? t : 2;
+    double *work = malloc((size_t)(of_models + k * k + n_grid * k + of_losses + width * n_clusters
+                                   + most_strata + n_strata + of_blocks) * sizeof(double));
+    if (work == NULL) return NO_MEMORY;
+    double *factor = work + of_models, *loo = factor + k * k, *first = loo + n_grid * k;
+    double *of_clusters = first + of_losses, *sums = of_clusters + width * n_clusters;
+    double *rest = sums + most_strata + n_strata, *losses[2] = {first, first + width * count};
+    const SizedModels models = {k, n_grid, grid, work, work + n_grid * k * k, positions};
+    for (int64_t s = 0; s < k && n_grid == 1; s++) positions[s] = 0;
+    int result = factorise_all(search, &models, factor);
+    if (result == TAKEN && n_grid > 1) result = best_penalties(search, &models, loo, rest);
+    if (result == TAKEN && n_tests)
+        result = losses_held_out(search, &models, tests, n_tests, losses, rest);
+    for (int a = 0; a < n_tests && result == TAKEN; a++)
+        result = means_of(tests[a], width, losses[a], outcome->values[a], sums);
+    if (result == TAKEN && n_tests && outcome->squares != NULL)
+        sum_clusters(tests[0], width, first, outcome->squares, outcome->products, outcome->centres,
+                     of_clusters);
     free(work);
     return result;
 }

@@ -80,79 +80,69 @@ failed:
     return NULL;
 }
 
-/* best_penalties(search, grid, positions): for each size the position of its penalty in the grid. What
- * a step would return: TAKEN, or why not. */
-PyObject *best_penalties(PyObject *module, PyObject *arguments)
+/* A test of a capsule for a search, or NULL for None; `is_right` becomes 0 if it is neither. */
+static const Tests *tests_of(PyObject *capsule, const Search *search, int *is_right)
 {
-    PyObject *capsule, *grid, *positions;
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOO", &capsule, &grid, &positions))
+    if (capsule == Py_None || !*is_right)
         return NULL;
-    const Search *search = search_of(capsule);
-    const Py_ssize_t n_grid = PyObject_Length(grid), k = PyObject_Length(positions);
-    if (search == NULL || n_grid < 0 || k < 0)
-        return NULL;
-    if (k > search->size)
-        return PyErr_Format(PyExc_ValueError, "the search has %lld features, not %zd",
-                            (long long)search->size, k);
-    Py_buffer views[2];
-    const double *penalties = numbers(grid, &views[0], 'd', n_grid, 0);
-    if (penalties == NULL)
-        return NULL;
-    int64_t *best = numbers(positions, &views[1], 'q', k, PyBUF_WRITABLE);
-    int result = NO_MEMORY;
-    if (best != NULL) {
-        Py_BEGIN_ALLOW_THREADS
-        result = search_variant()->best_penalties(search, k, penalties, n_grid, best);
-        Py_END_ALLOW_THREADS
-        PyBuffer_Release(&views[1]);
-    }
-    PyBuffer_Release(&views[0]);
-    return best == NULL ? NULL : PyLong_FromLong(result);
+    const Tests *tests = PyCapsule_GetPointer(capsule, TESTS);
+    *is_right = tests != NULL && tests->t == search->rows->t;
+    if (tests != NULL && !*is_right)
+        PyErr_SetString(PyExc_ValueError, "the tests have another number of targets than the search");
+    return tests;
 }
 
-/* held_out(search, grid, positions, tests, values, squares, products, centres): mean losses, and the
- * sums for their standard errors unless `squares` is None. */
-PyObject *held_out(PyObject *module, PyObject *arguments)
+/* test_models(search, grid, positions, tests, values, squares, products, centres, measure, measured):
+ * choose the penalty of each size in the grid, and compute mean losses of the models on rows held out,
+ * if there are tests, with sums for standard errors if `squares` is not None; and mean losses in
+ * another measure if that is not None. Returns what a step would: TAKEN, or why not. */
+PyObject *test_models(PyObject *module, PyObject *arguments)
 {
-    PyObject *capsule, *tests_of, *objects[6];
+    PyObject *capsule, *first, *second, *objects[7];
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOO", &capsule, &objects[0], &objects[1], &tests_of,
-                          &objects[2], &objects[3], &objects[4], &objects[5]))
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOO", &capsule, &objects[0], &objects[1], &first,
+                          &objects[2], &objects[3], &objects[4], &objects[5], &second, &objects[6]))
         return NULL;
     const Search *search = search_of(capsule);
     if (search == NULL)
         return NULL;
-    const Tests *tests = PyCapsule_GetPointer(tests_of, TESTS);
-    if (tests == NULL)
-        return NULL;
+    int is_right = 1;
+    const Tests *tests[2] = {tests_of(first, search, &is_right), tests_of(second, search, &is_right)};
     const Py_ssize_t n_grid = PyObject_Length(objects[0]), k = PyObject_Length(objects[1]);
-    if (n_grid < 0 || k < 0)
+    if (!is_right || n_grid < 0 || k < 0)
         return NULL;
-    if (k > search->size || tests->t != search->rows->t)
-        return PyErr_Format(PyExc_ValueError, "the search has %lld features, not %zd, of %lld targets",
-                            (long long)search->size, k, (long long)search->rows->t);
-    const Py_ssize_t width = 1 + k, of_strata = (Py_ssize_t)tests->n_strata * width;
-    const Py_ssize_t counts[6] = {n_grid, k, width, width * width, of_strata, of_strata};
-    const int n_arrays = objects[3] == Py_None ? 3 : 6;
-    void *arrays[6] = {NULL};
-    Py_buffer views[6];
-    int n_taken = 0, result = NO_MEMORY;
-    for (; n_taken < n_arrays; n_taken++) {
-        const int flags = n_taken < 2 ? 0 : PyBUF_WRITABLE;
-        arrays[n_taken] = numbers(objects[n_taken], &views[n_taken], n_taken == 1 ? 'q' : 'd',
-                                  counts[n_taken], flags);
-        if (arrays[n_taken] == NULL)
-            break;
+    if (k > search->size || n_grid < 1 || (tests[1] != NULL && tests[0] == NULL)
+        || (tests[1] != NULL && tests[1]->count != tests[0]->count))
+        return PyErr_Format(PyExc_ValueError, "cannot test %zd of %lld features with %zd penalties", k,
+                            (long long)search->size, n_grid);
+    const int n_tests = tests[0] == NULL ? 0 : tests[1] == NULL ? 1 : 2;
+    const Py_ssize_t width = 1 + k;
+    const Py_ssize_t of_strata = n_tests ? (Py_ssize_t)tests[0]->n_strata * width : 0;
+    const Py_ssize_t counts[7] = {n_grid, k, width, width * width, of_strata, of_strata, width};
+    void *arrays[7] = {NULL};
+    Py_buffer views[7];
+    for (int i = 0; i < 7; i++) {
+        views[i].obj = NULL;
+        if (!is_right || objects[i] == Py_None)
+            continue;
+        arrays[i] = numbers(objects[i], &views[i], i == 1 ? 'q' : 'd', counts[i], i ? PyBUF_WRITABLE : 0);
+        is_right = arrays[i] != NULL;
     }
-    const int is_right = n_taken == n_arrays;
+    const int has_sums = (arrays[3] != NULL) + (arrays[4] != NULL) + (arrays[5] != NULL);
+    if (is_right && (arrays[0] == NULL || arrays[1] == NULL || (n_tests > 0 && arrays[2] == NULL)
+                     || (n_tests > 1 && arrays[6] == NULL) || has_sums % 3 != 0)) {
+        PyErr_SetString(PyExc_ValueError, "an array of results is missing");
+        is_right = 0;
+    }
+    int result = NO_MEMORY;
     if (is_right) {
+        Outcome outcome = {{arrays[2], arrays[6]}, arrays[3], arrays[4], arrays[5]};
         Py_BEGIN_ALLOW_THREADS
-        result = search_variant()->held_out(search, k, arrays[0], n_grid, arrays[1], tests, arrays[2],
-                                            arrays[3], arrays[4], arrays[5]);
+        result = search_variant()->test_models(search, k, arrays[0], n_grid, arrays[1], tests, n_tests,
+                                               &outcome);
         Py_END_ALLOW_THREADS
     }
-    while (n_taken > 0)
-        PyBuffer_Release(&views[--n_taken]);
+    for (int i = 0; i < 7; i++)
+        PyBuffer_Release(&views[i]);
     return is_right ? PyLong_FromLong(result) : NULL;
 }
