@@ -25,6 +25,7 @@ from ._held_out_errors import Summed as Summed
 from ._held_out_errors import Tests as Tests
 from ._held_out_errors import covariance_of as covariance_of
 from ._held_out_errors import flat as flat
+from ._held_out_errors import flat_size as flat_size
 from ._held_out_errors import intercept_terms as intercept_terms
 from ._held_out_errors import make_tests as make_tests
 from ._held_out_errors import part_of as part_of
@@ -32,6 +33,7 @@ from ._held_out_errors import stratum_scales as stratum_scales
 from ._held_out_errors import summed_moments as summed_moments
 from ._held_out_errors import test_ratio as test_ratio
 from ._held_out_errors import unflat as unflat
+from ._held_out_errors import variances_of as variances_of
 from ._held_out_losses import held_out_components as held_out_components
 from ._held_out_losses import held_out_losses as held_out_losses
 from ._held_out_losses import held_out_moments as held_out_moments

@@ -122,18 +122,6 @@ class Summed(NamedTuple):
     centres: Float
     weights: Float
 
-    @staticmethod
-    def unknown(width: int, n_strata: int) -> Summed:
-        """Return sums that are all NaN, for losses that were not computed."""
-        nan = np.nan
-        return Summed(
-            np.full((width, width), nan),
-            np.full((n_strata, width), nan),
-            np.full((n_strata, n_strata), nan),
-            np.full((n_strata, width), nan),
-            np.full(n_strata, nan),
-        )
-
     def first(self, width: int) -> Summed:
         """Return the sums of the first `width` losses."""
         return self._replace(
@@ -278,6 +266,9 @@ def summed_moments(moments: LossMoments, tests: Tests) -> Summed:
     return Summed(squares, products, np.diag(factors * moments.zeroth), centres, weight)
 
 
+_BY_STRATA = ("weights", "centres")
+
+
 def covariance_of(parts: Sequence[Part]) -> Float:
     """Return the covariance (c × c) of losses over all folds, uncorrected for shared training.
 
@@ -310,6 +301,20 @@ def covariance_of(parts: Sequence[Part]) -> Float:
     return result
 
 
+def variances_of(parts: Sequence[Summed]) -> Float:
+    """Return the diagonal of `covariance_of`, (c), of closed folds with as many losses each."""
+    weights, centres = (np.array([getattr(part, name) for part in parts]) for name in _BY_STRATA)
+    totals = weights.sum(axis=0)
+    means = np.einsum("fs,fsc->sc", weights, centres) / np.where(totals > 0.0, totals, 1.0)[:, None]
+    result = np.zeros(means.shape[1])
+    for part in parts:
+        shift = means - part.centres
+        result += np.diagonal(part.squares) - 2.0 * (shift * part.products).sum(axis=0)
+        result += (shift * (part.amounts @ shift)).sum(axis=0)
+    result[result <= np.square(SUM_ROUNDING * np.abs(means).max(axis=0))] = 0.0
+    return result
+
+
 def _padded(part: Part, width: int) -> Part:
     """Return a part with NaN for losses up to `width`."""
     if part.centres.shape[1] == width:
@@ -325,6 +330,11 @@ def _padded(part: Part, width: int) -> Part:
         products = wider(part.products, len(part.products))
         return part._replace(squares=wider(part.squares, width), products=products, centres=centres)
     return part._replace(losses=wider(part.losses, len(part.losses)), centres=centres)
+
+
+def flat_size(width: int, n_strata: int) -> int:
+    """Return how many numbers `flat` has."""
+    return width * width + 2 * n_strata * width + n_strata * n_strata + n_strata
 
 
 def flat(part: Summed, width: int) -> Float:

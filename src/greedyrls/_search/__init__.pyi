@@ -29,7 +29,6 @@ from ._run import Callback as Callback
 from ._run import Limits as Limits
 from ._run import Run as Run
 from ._run import Watch as Watch
-from ._run import counters_of as counters_of
 from ._run import exchange_path as exchange_path
 from ._run import first_difference as first_difference
 from ._run import make_path as make_path

@@ -14,7 +14,6 @@ import numpy as np
 from .._base import NumericalWarning, Progress, counted, progress_bar
 from .._criteria import Criterion, NumericalLimit, Spanned
 from .._problem import Problem
-from .._steppers import FarStepper, Stepping, stepping_for
 from ..path import (
     BestLosses,
     Counters,
@@ -235,20 +234,8 @@ class Search:
             self._run.stop_reason = StopReason.CALLBACK
         elif self._run.is_stale():
             self._run.stop_reason = StopReason.NO_IMPROVEMENT
-        # Shared by all steps, with `reach`.
-        self._stepping = None
-        is_over = self._run.stop_reason is not StopReason.REACHED or len(done) >= limits.size
-        if plan.direction.name == "forward" and not is_over:
-            self._stepping = stepping_for(self._state, self._criterion, watch.n_runners_up)
         self._steps = _remaining(
-            plan,
-            self._state,
-            self._criterion,
-            limits,
-            watch,
-            done,
-            self._initial_loss,
-            self._stepping,
+            plan, self._state, self._criterion, limits, watch, done, self._initial_loss
         )
 
     def _start(self) -> None:
@@ -278,39 +265,6 @@ class Search:
         self._start()
         return (), False
 
-    def reach(self, size: int) -> FarStepper | None:
-        """Search to a size without making a path; return the stepper that knows all steps.
-
-        None if there is none; `path` goes on from there. Interrupts are raised.
-        """
-        run, stepping, problem = self._run, self._stepping, self._data.problem
-        if stepping is None or problem.n_forced or size > problem.n_available:
-            return None
-        if self._limits.patience is not None or self._watch != UNWATCHED:
-            return None
-        while run.stop_reason is StopReason.REACHED:
-            missing = size - len(run.steps)
-            with ignore_rounding():
-                known = stepping.look_ahead(missing, self._limits.size)
-            if known is not None and known >= missing:
-                return stepping.far
-            if missing <= 0:
-                break
-            run.consume(self._steps, until=len(run.steps) + (known or 0) + 1)
-        if run.stop_reason is StopReason.INTERRUPTED:
-            raise KeyboardInterrupt
-        return None
-
-    @property
-    def counters(self) -> Counters:
-        """What the search took so far, with the steps that its state has noted."""
-        return counters_of(self._state, self._began, self._spent)
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """The steps that its state has noted."""
-        return tuple(self._run.steps)
-
     def path(self, size: int | None = None) -> SelectionPath:
         """Return the path to a size, or to the end; only a search that adds can pause."""
         plan, run = self._plan, self._run
@@ -321,7 +275,9 @@ class Search:
             forced = self._data.problem.forced
             arguments = self._state, self._criterion, self._watch.n_runners_up, forced
             run.exchange(exchanges(*arguments, self._half))
-        return make_path(plan, self._state, self._alpha, run, self._initial_loss, self.counters)
+        return make_path(
+            plan, self._state, self._alpha, run, self._initial_loss, self._began, self._spent
+        )
 
 
 def _remaining(
@@ -332,7 +288,6 @@ def _remaining(
     watch: Watch,
     done: Sequence[Step],
     initial_loss: float,
-    stepping: Stepping | None,
 ) -> Iterator[Step]:
     """Yield the steps after those that are done.
 
@@ -346,7 +301,7 @@ def _remaining(
     if plan.direction.name in ("floating", "foba"):
         yield from moves(plan.direction, *arguments, steps, initial_loss)
     elif all(step.action == "add" for step in done):
-        yield from forward(*arguments, stepping)  # for "swap", exchanges follow
+        yield from forward(*arguments)  # for "swap", exchanges follow
 
 
 def exchange_path(
@@ -368,8 +323,7 @@ def exchange_path(
     reason = path.stop_reason if is_whole else run.stop_reason
     if len(run.steps) == len(path.steps) + len(path) - size:  # nothing was exchanged
         return replace(path, settings=settings_of(data.problem, plan, alpha), stop_reason=reason)
-    counters = counters_of(state, began, path.counters)
-    longer = make_path(plan, state, alpha, run, path.initial_loss, counters)
+    longer = make_path(plan, state, alpha, run, path.initial_loss, began, path.counters)
     longer = replace(longer, surface=path.surface, size_surface=path.size_surface)
     return replace(longer, stop_reason=reason)
 
@@ -405,22 +359,20 @@ def is_same_loss(recorded: Step, loss: float, initial_loss: float) -> bool:
     return abs(recorded.loss - loss) <= _SAME_LOSS * scale
 
 
-def counters_of(state: AnyState, began: float, spent: Counters) -> Counters:
-    """Return what a search took, and what was spent before it."""
-    seconds = time.perf_counter() - began
-    return spent + Counters(state.passes, state.exact_evaluations, state.rebuilds, seconds)
-
-
 def make_path(
     plan: Plan,
     state: AnyState,
     alpha: float,
     run: Run,
     initial_loss: float,
-    counters: Counters,
+    began: float,
+    spent: Counters,
 ) -> SelectionPath:
     """Make a path from the steps of a run; the state may be ahead by an unfinished step."""
     problem = state.problem
+    counters = Counters(
+        state.passes, state.exact_evaluations, state.rebuilds, time.perf_counter() - began
+    )
     reason = run.stop_reason
     sets = best_sets(run.steps)
     features: dict[int, None] = {}
@@ -435,7 +387,7 @@ def make_path(
         initial_loss=initial_loss,
         settings=settings_of(problem, plan, alpha),
         moments=state.moments().of(tuple(features)),
-        counters=counters,
+        counters=spent + counters,
         stop_reason=reason,
         sets=sets,
     )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from .._base import Float, in_threads, native
-from .._criteria import LooData
+from .._criteria import LooData, SelectionState
 from .._problem import Problem
-from .._steppers import FarStepper, can_compile
+from .._steppers import CompiledSearch, can_compile, compiled_search
 from ..path import Counters, SelectionPath, Step
 from ._checkpoint import Checkpoint
 from ._paths import search_path
@@ -62,10 +63,9 @@ def _only_path(searches: Searches, row: int) -> SelectionPath:
 
 
 class Reached(NamedTuple):
-    """A search that has reached a size without its steps being noted."""
+    """A search in compiled code that has reached a size."""
 
-    stepper: FarStepper
-    steps: tuple[Step, ...]  # those that are noted, which are fewer
+    search: CompiledSearch
     spent: Counters  # since the last time
 
 
@@ -87,6 +87,7 @@ class Searches:
         self._first_pass = int(is_first)  # the first path reports the pass that made the data
         self._done = {} if done is None else done  # steps that are replayed
         self._searches: dict[int, Search] = {}
+        self._compiled: dict[int, CompiledSearch | None] = {}  # None: the general engine is needed
         self._reported: dict[int, Counters] = {}
 
     def paths(self, rows: Sequence[int], size: int | None = None) -> Iterator[SelectionPath]:
@@ -123,18 +124,40 @@ class Searches:
         return self._searches[row]
 
     def reach(self, row: int, size: int) -> Reached | None:
-        """Search to a size in compiled code, without making a path.
+        """Search to a size in compiled code that is not followed; None if that is not possible.
 
-        None if that is not possible; `paths` goes on from where the search is.
+        Then `paths` makes the same search with the general engine, which may take any step.
         """
-        if self._plan.direction.name != "forward" or self._plan.folds is not None:
+        if row in self._searches or self._done.get(row):
             return None
-        search = self._search(row)
-        self._first_pass = 0
-        stepper = search.reach(size)
-        if stepper is None:
+        if row not in self._compiled:
+            self._compiled[row] = self._compiled_search(row)
+        search, limits = self._compiled[row], self._limits
+        began = time.perf_counter()
+        if search is None or not search.reach(min(size, limits.size), limits.size):
+            self._compiled[row] = None
             return None
-        return Reached(stepper, search.steps, self.spent(row, search.counters))
+        seconds = self._reported.get(row, Counters()).seconds + time.perf_counter() - began
+        first, self._first_pass = self._first_pass, 0
+        passes = self._reported.get(row, Counters()).passes + first
+        counters = Counters(passes, search.exact_evaluations, 0, seconds)
+        return Reached(search, self.spent(row, counters))
+
+    def _compiled_search(self, row: int) -> CompiledSearch | None:
+        """Return the search of a penalty in compiled code, if it takes plain forward steps."""
+        plan, data, limits = self._plan, self._data, self._limits
+        if not isinstance(data, LooData) or not is_compiled(plan, data.problem):
+            return None
+        if limits.patience is not None or data.problem.n_forced or self._watch != UNWATCHED:
+            return None
+        alpha = float(self.alphas[row])
+
+        def state() -> SelectionState:
+            made, _ = plan.search(data, alpha, limits.capacity)
+            assert isinstance(made, SelectionState)
+            return made
+
+        return compiled_search(data, plan.loss, alpha, state)
 
     def spent(self, row: int, counters: Counters) -> Counters:
         """Return the cost of a path since the last call for it."""

@@ -18,7 +18,7 @@ from .._criteria import (
     open_candidates,
 )
 from .._problem import BUDGET_ROUNDING, Problem
-from .._steppers import Stepping, stepping_for
+from .._steppers import stepping_for
 from ..path import Action, Step
 
 # Columns that are likely to follow those of a group.
@@ -60,18 +60,13 @@ def add_together(
 
 
 def forward(
-    state: State,
-    criterion: Criterion,
-    n_features: int,
-    n_runners_up: int = 0,
-    stepping: Stepping | None = None,
+    state: State, criterion: Criterion, n_features: int, n_runners_up: int = 0
 ) -> Iterator[Step]:
     """Add the best feature (or group) until there are n_features, or the budget is spent.
 
     Where there is a stepper, it takes the steps that it can.
     """
-    if stepping is None:
-        stepping = stepping_for(state, criterion, n_runners_up)
+    stepping = stepping_for(state, criterion, n_runners_up)
     while (count := n_entries(state)) < n_features and affords_more(state):
         began, feature = time.perf_counter(), None
         if stepping is not None:

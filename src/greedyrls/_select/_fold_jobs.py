@@ -18,7 +18,7 @@ class Searched(NamedTuple):
 
     row: int
     size: int  # the number of steps
-    steps: tuple[Step, ...]  # as far as they are noted
+    steps: tuple[Step, ...]  # none of a search in compiled code
     held_out: HeldOut
     measured: Float | None  # (k) in another measure
     counters: Counters
@@ -63,7 +63,7 @@ class FoldJob(NamedTuple):
             tested = fold.tested(searches, row, size, self.measure)
             if tested is not None:
                 held_out, measured, reached = tested
-                yield Searched(row, size, reached.steps, held_out, measured, reached.spent)
+                yield Searched(row, size, (), held_out, measured, reached.spent)
                 continue
             for _, path, counters in fold.paths(searches, [row], self.until):
                 measured = None

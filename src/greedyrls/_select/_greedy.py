@@ -28,7 +28,6 @@ from .._search import (
     Run,
     Watch,
     backward_path,
-    counters_of,
     first_difference,
     forward,
     make_path,
@@ -440,7 +439,7 @@ def _longer(
         run.consume(forward(*arguments))
     else:
         run.consume(moves(direction, *arguments, done, initial_loss), is_growing=False)
-    return make_path(plan, state, alpha, run, initial_loss, counters_of(state, began, spent))
+    return make_path(plan, state, alpha, run, initial_loss, began, spent)
 
 
 def _forced_in(path: SelectionPath) -> tuple[int, ...]:

@@ -28,7 +28,17 @@ from .._base import (
     without_runtime_warnings,
 )
 from .._cluster import ClusterFolds, LabelSums, Piece
-from .._criteria import Summed, Tests, covariance_of, flat, make_tests, stratum_scales, unflat
+from .._criteria import (
+    Summed,
+    Tests,
+    covariance_of,
+    flat,
+    flat_size,
+    make_tests,
+    stratum_scales,
+    unflat,
+    variances_of,
+)
 from .._problem import Folds, Loss, Problem
 from .._search import Data, FoldLog, FoldRecord, Limits, Plan, check_loss
 from ..path import (
@@ -303,8 +313,7 @@ def _grown(
     losses = np.full((count, size), np.nan)
     measured = np.full((count, size), np.nan) if is_measured else None
     width = 1 + size
-    empty = flat(Summed.unknown(width, n_strata), width)
-    parts = np.tile(empty, (count, 1)) if n_strata else None
+    parts = np.full((count, flat_size(width, n_strata)), np.nan) if n_strata else None
     if record is None:
         return FoldRecord(losses, measured, np.nan, parts)
     size_before = record.losses.shape[1]
@@ -421,13 +430,30 @@ class _Losses:
         if n_strata == 0:
             losses = self.fold_losses[:, row].T
             return fold_covariance(np.vstack([self.initial_losses, losses]), self._folds.shares)
+        return covariance_of(self._parts(row, width))
+
+    def _parts(self, row: int, width: int) -> list[Summed]:
+        """Return the sums of all folds for a row."""
         stage, row_of_stage = self._rows[row]
         parts = []
         for record in self._records[stage]:
             assert record.parts is not None
-            part = unflat(record.parts[row_of_stage], 1 + record.losses.shape[1], n_strata)
+            size = 1 + record.losses.shape[1]
+            part = unflat(record.parts[row_of_stage], size, self._folds.n_strata)
             parts.append(part.first(width))
-        return covariance_of(parts)
+        return parts
+
+    def standard_errors(self, row: int) -> Float:
+        """Return the standard errors of a row's losses, (k); NaN where they are undefined."""
+        if self._folds.n_strata:
+            variances = variances_of(self._parts(row, 1 + self._size))
+        else:
+            covariance = self.covariance(row)
+            if covariance is None:
+                return np.full(self._size, np.nan)
+            variances = np.diagonal(covariance)
+        errors: Float = np.sqrt(np.maximum(variances[1:], 0.0))
+        return errors
 
     def choose(self) -> Nested:
         """Choose a pair of penalty and size; returns it with the surface."""
@@ -444,11 +470,7 @@ class _Losses:
         else:
             row, size = pair_at(losses, task.size, self._n_forced)
             pair = Pair(row, size, size, np.nan)
-        errors = np.full_like(losses, np.nan)
-        for row in range(len(losses)):
-            covariance = self.covariance(row)
-            if covariance is not None:
-                errors[row] = np.sqrt(np.maximum(np.diagonal(covariance)[1:], 0.0))
+        errors = np.array([self.standard_errors(row) for row in range(len(losses))])
         surface = AlphaSurface(
             "nested",
             self._alphas,

@@ -74,10 +74,10 @@ def model_of(path: SelectionPath, size: int) -> Chosen:
 
 def _compiled_model(data: LooData, reached: Reached) -> Chosen:
     """Return the same of a compiled search."""
-    start, indices = data.start, reached.stepper.indices
+    start, indices = data.start, reached.search.indices
     return Chosen(
         tuple(indices),
-        reached.stepper.gram(),
+        reached.search.gram(),
         start.correlation[:, indices].T,
         start.means[indices],
         start.target_means,
@@ -215,7 +215,7 @@ class OuterFold:
             return None
         grid = self._penalties_to_try(float(searches.alphas[row]))
         measure_tests = None if measure is None else self._tests_in_c(data, measure)
-        tests, search = self._tests_in_c(data, None), reached.stepper.search
+        tests, search = self._tests_in_c(data, None), reached.search.handle
         models = tests.test(search, grid, size, measure_tests)
         if models is None:
             return None
@@ -232,7 +232,7 @@ class OuterFold:
         if reached is not None:
             assert isinstance(data, LooData)
             grid = penalties_to_try(data, is_fine=True)
-            positions = best_positions(reached.stepper.search, grid, size)
+            positions = best_positions(reached.search.handle, grid, size)
             if positions is not None:
                 return _compiled_model(data, reached), float(grid[positions[-1]])
         ((_, path, _),) = self.paths(searches, [0])

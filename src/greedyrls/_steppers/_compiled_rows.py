@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
@@ -24,6 +25,10 @@ STOPS = {DONE: Stop.DONE, IN_DOUBT: Stop.IN_DOUBT, NO_MEMORY: Stop.NOT_AVAILABLE
 MOST_RUNNERS_UP = 64
 # Features that a search has room for at first.
 FIRST_ROOM = 64
+# Bytes that a search may take for more features than it has room for at first.
+ROOM_BYTES = 1 << 24
+# So many elements of X by steps are taken ahead: the interpreter would take longer between them.
+_AHEAD_ELEMENTS = 1 << 23
 # Elements of X, m × n, up to which z of all candidates is kept: a pass over them costs less than
 # bounds and Gram columns do.
 KEPT_ELEMENTS = 1 << 18
@@ -33,6 +38,8 @@ _KEPT_LOSS_BYTES = 1 << 29
 _PACKED_BYTES = 1 << 27
 # Gram columns may take so many bytes, however small X is.
 _GRAM_BYTES = 1 << 26
+# Seconds until it is tried again whether other threads have ended their steps.
+_WAIT_SECONDS = 1e-3
 # The fewest Gram columns that there is room for.
 _LEAST_KEPT = 128
 # Types that are read as they are, by their character.
@@ -75,6 +82,26 @@ def can_compile(data: LooData, loss: Loss) -> bool:
     )
 
 
+def rows_of(
+    module: ModuleType,
+    data: LooData,
+    loss: Loss,
+    state: Callable[[], SelectionState],
+    keeps_z: bool | None = None,
+) -> CompiledRows:
+    """Return what all searches of a kind on the same data share, made from a first state."""
+    kind = loss.name, keeps_z
+    if kind not in data.compiled:
+        data.compiled[kind] = CompiledRows(module, data, state(), loss, keeps_z)
+    rows: CompiledRows = data.compiled[kind]
+    return rows
+
+
+def steps_ahead(rows: CompiledRows, most: int) -> int:
+    """Return how many steps are taken at a time, at most `most`."""
+    return max(1, min(most, _AHEAD_ELEMENTS // max(1, rows.n_rows * rows.n_features)))
+
+
 class CompiledRows:
     """The rows of positive weight, and Gram columns as far as they were needed."""
 
@@ -87,6 +114,8 @@ class CompiledRows:
         keeps_z: bool | None = None,
     ) -> None:
         self._module, self._data = module, data
+        self.loss = loss
+        self.initial_loss = state.initial_loss if isinstance(state, LossState) else 0.0
         problem, start = data.problem, data.start
         (block,) = data.samples.blocks
         self.used: NDArray[np.intp] | None = None
@@ -146,11 +175,19 @@ class CompiledRows:
         """Let compiled searches know a Gram column."""
         self._module.products(self.handle, np.array([index], dtype=np.int64), column[None].copy())
 
+    def _forget(self, is_urgent: bool) -> bool:
+        """Drop all Gram columns, unless other threads read them; wait for these if it is urgent."""
+        while not self._module.forget(self.handle):
+            if not is_urgent:
+                return False
+            time.sleep(_WAIT_SECONDS)
+        return True
+
     def _fetch(self, indices: Sequence[int]) -> Float:
         """Compute Gram columns, and let compiled searches know them."""
         order = np.array(indices, dtype=np.int64)
-        if self._n_kept + len(order) > self._most_kept:
-            self._module.forget(self.handle)
+        full = self._n_kept + len(order) > self._most_kept
+        if full and self._forget(self._n_kept > 2 * self._most_kept):
             for index in list(self.gram.waiting):
                 self.gram.waiting.pop(index)
             self._n_kept = 0

@@ -14,7 +14,6 @@ from .._base import Float, native
 from .._criteria import (
     EveryCandidate,
     LeaveOneOut,
-    LooData,
     LossState,
     ManyFoldState,
     SelectionState,
@@ -25,24 +24,21 @@ from .._rows import SampleStatistics
 from ._compiled_folds import compiled_fold_stepper
 from ._compiled_rows import (
     FIRST_ROOM,
-    KEPT_ELEMENTS,
     LOSSES,
     MOST_RUNNERS_UP,
     NEEDS_ANCHOR,
     NEEDS_COLUMN,
+    ROOM_BYTES,
     STOPS,
     TAKEN,
     CompiledRows,
     add_noted,
     can_compile,
     in_order,
+    rows_of,
+    steps_ahead,
 )
 from ._stepper import Stepper, Stop
-
-# Bytes that a search may take for more features than it has room for at first.
-_ROOM_BYTES = 1 << 24
-# So many elements of X by steps are taken ahead: the interpreter would take longer between them.
-_AHEAD_ELEMENTS = 1 << 23
 
 
 class _Log:
@@ -62,26 +58,11 @@ class _Log:
         self.answer = TAKEN  # why there were not more
 
     def run(self, module: ModuleType, search: object) -> None:
-        """Take steps, after those that were not given yet."""
-        self._make_room()
-        arrays = (self.best, self.losses, self.sums, self.products, self.r, self.d)
-        free = [None if array is None else array[self.taken :] for array in arrays]
-        count, self.answer = module.steps(search, *free)
-        self.taken += count
-
-    def _make_room(self) -> None:
-        """Forget the steps that were given; if all are left, make room for as many more."""
-        given, left = self.given, self.taken - self.given
-        longer = left == len(self.best)
-        for name in ("best", "losses", "sums", "products", "r", "d"):
-            array = getattr(self, name)
-            if array is None:
-                continue
-            if longer:
-                setattr(self, name, np.concatenate([array, np.zeros_like(array)]))
-            elif given and left:
-                array[:left] = array[given : self.taken].copy()
-        self.given, self.taken = 0, left
+        """Take steps."""
+        self.given = 0
+        self.taken, self.answer = module.steps(
+            search, self.best, self.losses, self.sums, self.products, self.r, self.d
+        )
 
 
 def compiled_stepper(state: SelectionState, criterion: object, n_runners_up: int) -> Stepper | None:
@@ -102,18 +83,6 @@ def compiled_stepper(state: SelectionState, criterion: object, n_runners_up: int
     return CompiledStepper(module, state, loss, n_runners_up)
 
 
-def _rows_of(
-    module: ModuleType, state: SelectionState, loss: Loss, keeps_z: bool | None
-) -> CompiledRows:
-    """Return what all searches of a kind on the same data share, made by the first."""
-    data: LooData = state.data
-    kind = loss.name, keeps_z
-    if kind not in data.compiled:
-        data.compiled[kind] = CompiledRows(module, data, state, loss, keeps_z)
-    rows: CompiledRows = data.compiled[kind]
-    return rows
-
-
 class CompiledStepper:
     """The `Stepper` of a leave-one-out search on a dense array."""
 
@@ -124,7 +93,7 @@ class CompiledStepper:
         self, module: ModuleType, state: SelectionState, loss: Loss, n_runners_up: int
     ) -> None:
         self._module, self._state, self._loss = module, state, loss
-        self._rows = _rows_of(module, state, loss, self._keeps_z)
+        self._rows = rows_of(module, state.data, loss, lambda: state, self._keeps_z)
         self._search: object = None
         self._room = 0
         self._n_whole = state.size  # features that the general engine knows of
@@ -156,25 +125,24 @@ class CompiledStepper:
     def _start(self, last: int) -> None:
         """A search from the model without features, with room for all, or for twice as many."""
         state, rows = self._state, self._rows
-        room = max(_ROOM_BYTES // (16 * rows.n_features), FIRST_ROOM, 2 * state.size)
+        room = max(ROOM_BYTES // (16 * rows.n_features), FIRST_ROOM, 2 * state.size)
         self._room = min(last, room)
         barred = (np.asarray(state.barred) > 0.0).astype(np.uint8)
         barred[state.features.selected] = 0
-        initial = state.initial_loss if isinstance(state, LossState) else 0.0
         self._search = self._module.new_search(
             rows.handle,
             float(state.features.penalty.diagonal),
             LOSSES[self._loss.name],
-            initial,
+            rows.initial_loss,
             barred,
             self._room,
             rows.keeps_z,
         )
         self._size = self._evaluations = 0
         capacity = min(self._room, rows.n_features)
-        ahead = min(self._most_ahead, _AHEAD_ELEMENTS // max(1, rows.n_rows * rows.n_features))
+        ahead = steps_ahead(rows, self._most_ahead)
         keeps_rows = isinstance(state, LossState)
-        self._log = _Log(rows, max(1, ahead), capacity, self._width, keeps_rows)
+        self._log = _Log(rows, ahead, capacity, self._width, keeps_rows)
 
     def step(self, last: int) -> int | Stop:
         """Return the next of the steps that C has taken, which are more if there is none."""
@@ -189,38 +157,6 @@ class CompiledStepper:
             self._take(index, self._ranking, last - self._size)  # it is there
         self._size += 1
         return index
-
-    def look_ahead(self, count: int, last: int) -> int | None:
-        """Take steps until `count` are not noted by the state; return how many are, at the end."""
-        log, rows = self._log, self._rows
-        if not rows.keeps_z or rows.n_rows * rows.n_features > KEPT_ELEMENTS:
-            return None  # Gram columns are fetched with the state; the log would be large
-        while (left := log.taken - log.given) < count:
-            # What stopped C is for the step after those that are left.
-            if left and (log.answer != TAKEN or self._size + left >= self._room):
-                break
-            if self._take_more(last) is not None:
-                break
-        return log.taken - log.given
-
-    @property
-    def search(self) -> object:
-        """The compiled search, which knows all of these steps."""
-        return self._search
-
-    @property
-    def indices(self) -> list[int]:
-        """The features that it has chosen, in their order."""
-        log = self._log
-        ahead: list[int] = log.best[log.given : log.taken, 0].tolist()
-        return [*self._state.features.selected, *ahead]
-
-    def gram(self) -> Float:
-        """Return X_S'X_S of these features."""
-        count = len(self.indices)
-        gram = np.empty((count, count))
-        self._module.read(self._search, "gram", gram)
-        return gram
 
     def _take_more(self, last: int) -> Stop | None:
         """Give C what it needs, and let it take steps; why it cannot, if so."""
@@ -239,7 +175,9 @@ class CompiledStepper:
             return STOPS[answer]
         log = self._log
         log.run(module, self._search)
-        self._measured = []  # of other steps
+        if isinstance(self._state, LossState) and log.r is not None and log.d is not None:
+            r, d = log.r[: log.taken], log.d[: log.taken]
+            self._measured = self._state.measured(*self._of_all_rows(r, d))
         return None
 
     def _take(self, index: int, ranking: Ranking, remaining: int) -> None:
@@ -270,21 +208,12 @@ class CompiledStepper:
         state.barred[index] = np.inf
         self._note_model(log.sums[place].copy())
         if isinstance(state, LossState):
-            state.remember(self._measured_at(place))
+            state.remember(self._measured[place])
         losses = log.losses[place, 1:].tolist()
         self.runners_up = tuple(
             (other, loss) for other, loss in zip(others, losses, strict=True) if other >= 0
         )
         return index
-
-    def _measured_at(self, place: int) -> tuple[float, float]:
-        """Return loss and standard error after a step; those of all steps are measured together."""
-        log, state = self._log, self._state
-        if not self._measured and log.r is not None and log.d is not None:
-            assert isinstance(state, LossState)
-            r, d = log.r[: log.taken], log.d[: log.taken]
-            self._measured = state.measured(*self._of_all_rows(r, d))
-        return self._measured[place]
 
     def _note_model(self, sums: Float) -> None:
         """Let the state know the sums of a model, with evaluations so far and the largest drift."""

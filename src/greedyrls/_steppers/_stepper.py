@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import Enum
 from typing import Protocol
 
-from .._base import Float
 from .._criteria import Criterion, LeaveOneOut, SelectionState, State
 
 # Steps until a stepper is asked again at most, after it left many to the criterion.
@@ -51,37 +50,11 @@ class Stepper(Protocol):
         ...
 
 
-class FarStepper(Stepper, Protocol):
-    """A stepper that can go far ahead of the state, where models are needed but no steps."""
-
-    def look_ahead(self, count: int, last: int) -> int | None:
-        """Take steps until `count` are not noted by the state; return how many are, at the end.
-
-        None if the stepper does not do this here.
-        """
-        ...
-
-    @property
-    def search(self) -> object:
-        """The compiled search, which knows all of these steps."""
-        ...
-
-    @property
-    def indices(self) -> list[int]:
-        """The features that it has chosen, in their order."""
-        ...
-
-    def gram(self) -> Float:
-        """Return X_S'X_S of these features."""
-        ...
-
-
 class Stepping:
     """Asks a stepper for steps; after repeated fallbacks, backs off exponentially."""
 
-    def __init__(self, stepper: Stepper, far: FarStepper | None = None) -> None:
+    def __init__(self, stepper: Stepper) -> None:
         self._stepper = stepper
-        self.far = far  # the same, if it can look ahead
         self._taken: int | None = None  # since the stepper began; None if it is not under way
         self._pause = self._longer = 0
 
@@ -101,19 +74,6 @@ class Stepping:
         self._longer = 0 if self._taken else min(_LONGEST_PAUSE, 2 * self._longer + 1)
         self._pause, self._taken = self._longer, None
         return None
-
-    def look_ahead(self, count: int, last: int) -> int | None:
-        """Let the stepper take `count` steps that the state does not note; return how many it did.
-
-        None if the criterion is to take the next step.
-        """
-        if self.far is None:
-            return None
-        if self._taken is None:
-            if self._pause or self._stepper.begin(last) is not None:
-                return None
-            self._taken = 0
-        return self.far.look_ahead(count, last)
 
     @property
     def is_under_way(self) -> bool:
@@ -135,14 +95,12 @@ def stepping_for(state: State, criterion: Criterion, n_runners_up: int) -> Stepp
     if not isinstance(state, SelectionState) or state.problem.is_grouped:
         return None
     stepper: Stepper | None = None
-    far: FarStepper | None = None
     if not state.problem.X.location.on_device:
-        from ._compiled_stepper import CompiledStepper, compiled_stepper
+        from ._compiled_stepper import compiled_stepper
 
         stepper = compiled_stepper(state, criterion, n_runners_up)
-        far = stepper if isinstance(stepper, CompiledStepper) else None
     elif isinstance(criterion, LeaveOneOut) and not n_runners_up:
         from ._recorded import RecordedStepper  # which loads all that devices need
 
         stepper = RecordedStepper(state, criterion)
-    return None if stepper is None else Stepping(stepper, far)
+    return None if stepper is None else Stepping(stepper)

@@ -70,19 +70,27 @@ static double other_loss(Search *search, const double *RESTRICT z, double delta,
     return rows->scale * sum;
 }
 
-/* z, δ and τ of a candidate without the part along the feature added last. */
-static void follow(Search *search, int64_t i, const double *RESTRICT chosen, const double *slopes) {
+/* δ and τ of a candidate without the part along the feature added last, whose slope is returned. */
+static double follow_sums(Search *search, int64_t i, const double *chosen, const double *slopes) {
     const Rows *rows = search->rows;
     const int64_t ld = rows->ld, s = search->size - 1;
-    double *RESTRICT z = search->Z + i * ld, *c = search->c + i * search->capacity;
-    const double product = dot(z, chosen, ld) + dot(slopes, c, s);
+    double *c = search->c + i * search->capacity;
+    const double product = dot(search->Z + i * ld, chosen, ld) + dot(slopes, c, s);
     c[s] = product;
     const double slope = product / search->pivots[s];
-    for (int64_t j = 0; j < ld; j++) z[j] -= slope * chosen[j];
     const double delta = search->delta[i] - product * slope;
     search->delta[i] = delta > search->alpha ? delta : search->alpha;
     for (int64_t k = 0; k < rows->t; k++)
         search->tau[k * rows->n + i] -= search->steps[s * rows->t + k] * product;
+    return slope;
+}
+
+/* z, δ and τ of a candidate without the part along the feature added last. */
+static void follow(Search *search, int64_t i, const double *RESTRICT chosen, const double *slopes) {
+    const int64_t ld = search->rows->ld;
+    double *RESTRICT z = search->Z + i * ld;
+    const double slope = follow_sums(search, i, chosen, slopes);
+    for (int64_t j = 0; j < ld; j++) z[j] -= slope * chosen[j];
 }
 
 /* A lower bound of the leave-one-out sum: what it would be if leverages did not grow. */
@@ -107,6 +115,25 @@ static double bound_of(const Search *search, int64_t i) {
         bound -= rho * (2.0 * dot(search->g + k * ld, z, ld) - rho * square);
     }
     return bound;
+}
+
+/* Both for a single target, while z is at hand. */
+static double follow_and_bound(Search *search, int64_t i, const double *RESTRICT chosen,
+                               const double *slopes) {
+    const int64_t ld = search->rows->ld;
+    double *RESTRICT z = search->Z + i * ld;
+    const double *RESTRICT omega = search->omega, *RESTRICT g = search->g;
+    const double slope = follow_sums(search, i, chosen, slopes);
+    double square = 0.0, inner = 0.0;
+    SIMD(reduction(+ : square, inner))
+    for (int64_t j = 0; j < ld; j++) {
+        const double left = z[j] - slope * chosen[j];
+        z[j] = left;
+        square += omega[j] * left * left;
+        inner += g[j] * left;
+    }
+    const double rho = search->tau[i] / search->delta[i];
+    return search->total - rho * (2.0 * inner - rho * square);
 }
 
 static void slopes_of_last(const Search *search, double *slopes) {
@@ -186,9 +213,11 @@ static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double
     int64_t lowest = -1;
     for (int64_t i = 0; i < n; i++) {
         if (search->barred[i]) continue;
-        if (chosen != NULL) follow(search, i, chosen, slopes);
+        const int is_fused = chosen != NULL && search->loss == SQUARED && t == 1;
+        if (chosen != NULL && !is_fused) follow(search, i, chosen, slopes);
         if (search->loss == SQUARED) {
-            search->bounds[i] = bound_of(search, i);
+            search->bounds[i] =
+                is_fused ? follow_and_bound(search, i, chosen, slopes) : bound_of(search, i);
             if (lowest < 0 || search->bounds[i] < search->bounds[lowest]) lowest = i;
             continue;
         }

@@ -101,6 +101,7 @@ typedef struct {
     Py_buffer x;
     int has_x;
     PyObject *columns; /* a list of the arrays that Gram columns are in */
+    int n_running;     /* searches that may read them; changed with the interpreter lock only */
 } OwnRows;
 
 static void free_rows(OwnRows *own)
@@ -256,15 +257,20 @@ static PyObject *products(PyObject *module, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-/* forget(rows): drop all Gram columns. Searches ask again for those that they need. */
+/* forget(rows): drop all Gram columns, and return True; False if a search in another thread may read
+ * them. Searches ask again for those that they need. */
 static PyObject *forget(PyObject *module, PyObject *capsule)
 {
     (void)module;
     OwnRows *own = PyCapsule_GetPointer(capsule, ROWS);
-    if (own == NULL || PyList_SetSlice(own->columns, 0, PyList_Size(own->columns), NULL))
+    if (own == NULL)
         return NULL;
+    if (own->n_running > 0)
+        Py_RETURN_FALSE;
     memset((void *)own->rows.gram, 0, (size_t)own->rows.n * sizeof(double *));
-    Py_RETURN_NONE;
+    if (PyList_SetSlice(own->columns, 0, PyList_Size(own->columns), NULL))
+        return NULL;
+    Py_RETURN_TRUE;
 }
 
 /* --- Searches ------------------------------------------------------------------------------ */
@@ -408,6 +414,14 @@ struct Search *search_of(PyObject *capsule)
     return own == NULL ? NULL : &own->search;
 }
 
+/* How many searches run on the rows of a search. */
+static int *running_on(PyObject *capsule)
+{
+    OwnSearch *own = PyCapsule_GetPointer(capsule, SEARCH);
+    OwnRows *rows = PyCapsule_GetPointer(own->rows, ROWS);
+    return &rows->n_running;
+}
+
 /* What is known after a step, for whoever follows the search without asking it. */
 typedef struct {
     int64_t room;     /* steps */
@@ -492,9 +506,12 @@ static PyObject *steps(PyObject *module, PyObject *arguments)
     int64_t count = 0;
     if (n_ready == n_arrays) {
         Log log = {room, width, arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], arrays[5]};
+        int *n_running = running_on(capsule);
+        (*n_running)++;
         Py_BEGIN_ALLOW_THREADS
         result = take_steps(search, &log, &count);
         Py_END_ALLOW_THREADS
+        (*n_running)--;
     }
     for (int k = n_ready; k > 0; k--)
         PyBuffer_Release(&views[k - 1]);
@@ -513,10 +530,12 @@ static PyObject *add(PyObject *module, PyObject *arguments)
         return NULL;
     if (index < 0 || index >= search->rows->n)
         return PyErr_Format(PyExc_ValueError, "feature %lld is outside X", index);
-    int result;
+    int result, *n_running = running_on(capsule);
+    (*n_running)++;
     Py_BEGIN_ALLOW_THREADS
     result = variant->add(search, index);
     Py_END_ALLOW_THREADS
+    (*n_running)--;
     return PyLong_FromLong(result);
 }
 

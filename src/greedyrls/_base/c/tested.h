@@ -136,32 +136,6 @@ static int other_curve(const Search *search, int64_t k, const double *inverse, c
     return is_sure;
 }
 
-/* Leave-one-out losses of models of k sizes for one penalty, (k). */
-static int loo_losses(const Search *search, int64_t k, const double *inverse, const double *steps,
-                      double *out, double *work) {
-    if (search->loss != SQUARED) return other_curve(search, k, inverse, steps, out, work);
-    const Rows *rows = search->rows;
-    const int64_t t = rows->t, ld = rows->ld;
-    double *x = work, *r = x + k * BLOCK, *d = r + t * BLOCK, *sums = d + BLOCK;
-    unsigned char *is_end = (unsigned char *)(sums + k * BLOCK);
-    memset(is_end, 1, (size_t)k);
-    memset(sums, 0, (size_t)(k * BLOCK) * sizeof(double));
-    for (int64_t top = 0; top < ld; top += BLOCK) {
-        block_of_chosen(search, k, top, x);
-        for (int64_t j = 0; j < BLOCK; j++) {
-            d[j] = top + j < ld ? rows->d[top + j] : 1.0;
-            for (int64_t target = 0; target < t; target++)
-                r[target * BLOCK + j] = top + j < ld ? rows->r[target * ld + top + j] : 0.0;
-        }
-        curve_of_block(x, k, inverse, steps, t, is_end, r, d, sums);
-    }
-    for (int64_t s = 0; s < k; s++) {
-        out[s] = 0.0;
-        for (int64_t j = 0; j < BLOCK; j++) out[s] += sums[s * BLOCK + j];
-    }
-    return 1;
-}
-
 /* The models of a search for each penalty of an ascending grid. */
 typedef struct {
     int64_t k, n_grid;
@@ -169,6 +143,35 @@ typedef struct {
     double *inverses, *steps; /* (n_grid × k × k), (n_grid × t × k) */
     int64_t *positions;       /* (k) the penalty of each size in the grid */
 } SizedModels;
+
+/* Leave-one-out squared losses of all models, (n_grid × k). */
+static void squared_curves(const Search *search, const SizedModels *models, double *losses, double *work) {
+    const Rows *rows = search->rows;
+    const int64_t t = rows->t, ld = rows->ld, k = models->k, n_grid = models->n_grid;
+    double *x = work, *r = x + k * BLOCK, *d = r + t * BLOCK, *moved = d + BLOCK;
+    double *shrunk = moved + t * BLOCK, *sums = shrunk + BLOCK;
+    unsigned char *is_end = (unsigned char *)(sums + n_grid * k * BLOCK);
+    memset(is_end, 1, (size_t)k);
+    memset(sums, 0, (size_t)(n_grid * k * BLOCK) * sizeof(double));
+    for (int64_t top = 0; top < ld; top += BLOCK) {
+        block_of_chosen(search, k, top, x);
+        for (int64_t j = 0; j < BLOCK; j++) {
+            d[j] = top + j < ld ? rows->d[top + j] : 1.0;
+            for (int64_t target = 0; target < t; target++)
+                r[target * BLOCK + j] = top + j < ld ? rows->r[target * ld + top + j] : 0.0;
+        }
+        for (int64_t g = 0; g < n_grid; g++) {
+            memcpy(moved, r, (size_t)(t * BLOCK) * sizeof(double));
+            memcpy(shrunk, d, (size_t)BLOCK * sizeof(double));
+            curve_of_block(x, k, models->inverses + g * k * k, models->steps + g * t * k, t, is_end, moved,
+                           shrunk, sums + g * k * BLOCK);
+        }
+    }
+    for (int64_t place = 0; place < n_grid * k; place++) {
+        losses[place] = 0.0;
+        for (int64_t j = 0; j < BLOCK; j++) losses[place] += sums[place * BLOCK + j];
+    }
+}
 
 static int factorise_all(const Search *search, const SizedModels *models, double *factor) {
     const int64_t k = models->k, t = search->rows->t;
@@ -183,9 +186,10 @@ static int factorise_all(const Search *search, const SizedModels *models, double
  * is (n_grid × k). */
 static int best_penalties(const Search *search, const SizedModels *models, double *losses, double *work) {
     const int64_t k = models->k, t = search->rows->t, n_grid = models->n_grid;
-    for (int64_t g = 0; g < n_grid; g++)
-        if (!loo_losses(search, k, models->inverses + g * k * k, models->steps + g * t * k,
-                        losses + g * k, work))
+    if (search->loss == SQUARED) squared_curves(search, models, losses, work);
+    for (int64_t g = 0; g < n_grid && search->loss != SQUARED; g++)
+        if (!other_curve(search, k, models->inverses + g * k * k, models->steps + g * t * k,
+                         losses + g * k, work))
             return IN_DOUBT;
     for (int64_t s = 0; s < k; s++) {
         double smallest = INFINITY;
@@ -305,7 +309,7 @@ static int test_models(const Search *search, int64_t k, const double *grid, int6
     const int64_t count = n_tests ? tests[0]->count : 0, n_strata = n_tests ? tests[0]->n_strata : 0;
     const int64_t n_clusters = n_tests ? tests[0]->n_clusters : 0;
     const int64_t of_losses = n_tests * width * count, of_models = n_grid * k * (k + t);
-    const int64_t of_blocks = (2 * k + 4 * t + 4) * BLOCK + k, most_strata = t > 2 ? t : 2;
+    const int64_t of_blocks = ((n_grid + 1) * k + 4 * t + 4) * BLOCK + k, most_strata = t > 2 ? t : 2;
     double *work = malloc((size_t)(of_models + k * k + n_grid * k + of_losses + width * n_clusters
                                    + most_strata + n_strata + of_blocks) * sizeof(double));
     if (work == NULL) return NO_MEMORY;
