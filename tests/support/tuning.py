@@ -204,9 +204,16 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Elements of X up to which compiled steps keep z of all candidates, and bytes of a packed copy.
     "compiled_kept_elements": constant("_steppers._compiled_rows.KEPT_ELEMENTS"),
     "compiled_packed_bytes": constant("_steppers._compiled_rows._PACKED_BYTES"),
+    # Bytes of Gram columns that are kept, and the fewest columns.
+    "compiled_gram_bytes": constant("_steppers._compiled_rows._GRAM_BYTES"),
+    "compiled_least_kept": constant("_steppers._compiled_rows._LEAST_KEPT"),
+    # Bytes that a compiled search of an outer fold may take for more features than at first.
+    "compiled_room_bytes": constant("_steppers._compiled_search.ROOM_BYTES"),
     # Features that a compiled search has room for at first.
     "compiled_first_room": constant(
-        "_steppers._compiled_stepper.FIRST_ROOM", "_steppers._compiled_folds.FIRST_ROOM"
+        "_steppers._compiled_stepper.FIRST_ROOM",
+        "_steppers._compiled_search.FIRST_ROOM",
+        "_steppers._compiled_folds.FIRST_ROOM",
     ),
     # Values of a sparse X that are looked at together.
     "sparse_values": constant("_data._sparse._VALUES"),
