@@ -313,6 +313,15 @@ static void *array(int64_t count, size_t size)
     return memory;
 }
 
+/* Numbers that are written before they are read: clearing large arrays takes longer than a step. */
+static double *unset(int64_t count)
+{
+    double *memory = malloc((size_t)(count > 0 ? count : 1) * sizeof(double));
+    if (memory == NULL)
+        is_allocated = 0;
+    return memory;
+}
+
 static int allocate(Search *search)
 {
     const Rows *rows = search->rows;
@@ -328,7 +337,7 @@ static int allocate(Search *search)
     search->scratch = array(4 * ld + capacity, number);
     search->steps = array(capacity * t, number);
     if (rows->packed == NULL) {
-        search->columns = array(capacity * ld, number);
+        search->columns = unset(capacity * ld);
         search->recent = array(N_RECENT * ld, number);
         search->recent_index = array(N_RECENT, sizeof(int64_t));
         for (int64_t k = 0; is_allocated && k < N_RECENT; k++)
@@ -337,7 +346,7 @@ static int allocate(Search *search)
     search->inverse = array(capacity * capacity, number);
     search->weights = array(capacity * t, number);
     if (search->keeps_z) {
-        search->Z = array(n * ld, number), search->c = array(n * capacity, number);
+        search->Z = unset(n * ld), search->c = array(n * capacity, number);
         return is_allocated;
     }
     search->open = array(n, sizeof(int64_t)), search->distances = array(t, number);
