@@ -74,7 +74,7 @@ class LooData(SearchData):
         if problem.X.centers is not None and problem.X.passes_dominate:
             self.samples.columns_per_score = _KERNEL_COLUMNS_PER_SCORE
         with np.errstate(over="ignore", invalid="ignore"):
-            self.start = self.samples.start(problem.fit_intercept, is_shared)
+            self.start = self.samples.start(problem.fit_intercept)
             xp = self.samples.feature_location.xp
             if not bool(xp.all(xp.isfinite(self.start.diagonal))):
                 report_non_finite(problem)

@@ -30,6 +30,7 @@ from ._kernel_matrix import KernelMatrix as KernelMatrix
 from ._kernel_matrix import kernel_matrix as kernel_matrix
 from ._matrix import Matrix as Matrix
 from ._matrix import column_numbers as column_numbers
+from ._matrix import columns_once as columns_once
 from ._matrix import passes_over as passes_over
 from ._matrix import pin_column as pin_column
 from ._matrix import product as product

@@ -59,7 +59,6 @@ class RowBlock:
         means: Float | None,
         total_weight: float | None,
         spare_bytes: float,
-        is_shared: bool = False,
     ) -> RowBlock:
         """Return the block at the empty model; a total weight means that there is an intercept.
 
@@ -79,9 +78,7 @@ class RowBlock:
             d[self.weights == 0.0] = 0.5
         if self.root_weights is not None:
             r *= self.root_weights
-        columns = ColumnStore(
-            self.X, self.root_weights, means, spare_bytes * self.n_rows, is_shared
-        )
+        columns = ColumnStore(self.X, self.root_weights, means, spare_bytes * self.n_rows)
         return replace(self, r=r, d=d, means=means, columns=columns)
 
     def anchored(self) -> RowBlock:
