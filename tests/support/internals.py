@@ -81,8 +81,8 @@ from greedyrls._data._kernel_matrix import KernelMatrix, StoredKernelMatrix
 from greedyrls._data._matrix import Matrix
 from greedyrls._data._points import MatrixPoints
 from greedyrls._data._recognise import opened as opened
-from greedyrls._data._rows_of import RowsOf
 from greedyrls._data._sparse import SparseMatrix
+from greedyrls._data._views import RowsOf
 from greedyrls._features._feature_space import FeatureSpace
 from greedyrls._features._gram import GramColumns
 from greedyrls._features._spread import follow_spread

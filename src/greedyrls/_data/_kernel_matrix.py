@@ -31,47 +31,6 @@ _RECENT_COLUMNS = 128
 _RECENT_ELEMENTS = 1 << 22
 
 
-class KernelSource:
-    """Rows of k(x_j, c_i) as a source of chunks; counts the values that were computed."""
-
-    def __init__(self, kernel: Kernel, points: Any, pool: Any) -> None:
-        self.kernel = kernel
-        self.points = points
-        self.pool = pool
-        self.evaluations = 0
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """m and n."""
-        return int(self.points.shape[0]), int(self.pool.shape[0])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Of the numbers."""
-        return np.dtype(np.float64)
-
-    @property
-    def overhead(self) -> int:
-        """Bytes beside the values: there is room for three chunks, of which one is enough."""
-        return 0
-
-    @property
-    def name(self) -> str:
-        """For messages."""
-        return f"the {self.kernel.name} kernel"
-
-    def values(self, points: Any, centers: Any) -> Float:
-        """The kernel of some points and centres, counted."""
-        self.evaluations += int(points.shape[0]) * int(centers.shape[0])
-        return self.kernel(points, centers)
-
-    def chunks(self, height: int) -> Iterator[NDArray[Any]]:
-        """All rows in order, `height` of them at a time."""
-        for block in point_blocks(self.points):
-            for top in range(0, int(block.shape[0]), height):
-                yield self.values(block[top : top + height], self.pool)
-
-
 class CenterColumns(KeptColumns):
     """Columns of chosen centres, and those scored lately, of which none costs a pass."""
 
@@ -108,7 +67,8 @@ class KernelMatrix(Matrix):
         memory_limit: int | None = None,
         row_of: NDArray[np.intp] | None = None,
     ) -> None:
-        self._source = KernelSource(kernel, points, pool)
+        self._kernel, self._points, self._pool = kernel, points, pool
+        self.evaluations = 0  # how many values of the kernel were computed
         self._limit = default_limit() if memory_limit is None else memory_limit
         self._room: Room | None = None
         self._verbose = 0
@@ -121,12 +81,12 @@ class KernelMatrix(Matrix):
     @property
     def shape(self) -> tuple[int, int]:
         """The number of samples m and of centres n."""
-        return self._source.shape
+        return int(self._points.shape[0]), int(self._pool.shape[0])
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of the numbers."""
-        return self._source.dtype
+        return np.dtype(np.float64)
 
     @property
     def centers(self) -> KernelMatrix:
@@ -140,11 +100,6 @@ class KernelMatrix(Matrix):
             self.reserve(Needs())
         assert self._room is not None
         return self._room
-
-    @property
-    def evaluations(self) -> int:
-        """How many values of the kernel were computed."""
-        return self._source.evaluations
 
     def centers_at(self, is_there: NDArray[np.bool_]) -> list[int]:
         """Candidates that are some of the rows (m)."""
@@ -179,18 +134,23 @@ class KernelMatrix(Matrix):
 
     def _compute(self, indices: list[int], rows: Rows = slice(None)) -> Float:
         """Some columns, one per row of the result, made some rows at a time."""
-        source, m = self._source, self.shape[0]
-        centers = source.pool[np.array(indices, dtype=np.intp)]
+        m, centers = self.shape[0], self._pool[np.array(indices, dtype=np.intp)]
         is_whole = isinstance(rows, slice) and rows == slice(None)
-        points = source.points if is_whole else source.points[rows]
+        points = self._points if is_whole else self._points[rows]
         result = np.empty((len(indices), m if is_whole else int(points.shape[0])))
         height, first = max(1, _CHUNK_ELEMENTS // max(1, len(indices))), 0
+        for values in self._tiles(points, centers, height):
+            result[:, first : first + len(values)] = values.T
+            first += len(values)
+        return result
+
+    def _tiles(self, points: Any, centers: Any, height: int) -> Iterator[Float]:
+        """The kernel of points and centres, `height` points at a time."""
         for block in point_blocks(points):
             for top in range(0, int(block.shape[0]), height):
-                values = source.values(block[top : top + height], centers)
-                result[:, first : first + len(values)] = values.T
-                first += len(values)
-        return result
+                values = self._kernel(block[top : top + height], centers)
+                self.evaluations += values.size
+                yield values
 
     def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
         """Some columns, one per row of the result; those that are not kept are computed."""
@@ -214,7 +174,7 @@ class KernelMatrix(Matrix):
         label = f"kernel, pass {passes_over(self) + 1}"
         top = 0
         with closing(progress_bar(self._verbose, m, what="reading", label=label)) as bar:
-            for chunk in self._source.chunks(room.chunk_rows):
+            for chunk in self._tiles(self._points, self._pool, room.chunk_rows):
                 rows = slice(top, top + len(chunk))
                 yield rows, DenseMatrix(chunk)
                 top = rows.stop
@@ -223,21 +183,15 @@ class KernelMatrix(Matrix):
 
     def first_non_finite(self) -> tuple[int, int, float] | None:
         """Row, column and value of a NaN or infinity, in the points if these are in a file."""
-        points = self._source.points
-        if isinstance(points, MatrixPoints):
-            return points.first_non_finite()
+        if isinstance(self._points, MatrixPoints):
+            return self._points.first_non_finite()
         return super().first_non_finite()
 
     def center_column(self, index: int) -> Float:
         """k(c_i, c_b) for all centres of the pool, (n)."""
-        source = self._source
-        n, center = self.shape[1], source.pool[np.array([index])]
-        return np.concatenate(
-            [
-                source.values(source.pool[top : top + _CHUNK_ELEMENTS], center)[:, 0]
-                for top in range(0, n, _CHUNK_ELEMENTS)
-            ]
-        )
+        center = self._pool[np.array([index])]
+        tiles = self._tiles(self._pool, center, _CHUNK_ELEMENTS)
+        return np.concatenate([values[:, 0] for values in tiles])
 
 
 class StoredKernelMatrix(KernelMatrix):
@@ -261,7 +215,7 @@ class StoredKernelMatrix(KernelMatrix):
     def _whole(self) -> DenseMatrix:
         (m, n), top = self.shape, 0
         values: Float = np.empty((m, n), order="F")
-        for chunk in self._source.chunks(max(1, _CHUNK_ELEMENTS // n)):
+        for chunk in self._tiles(self._points, self._pool, max(1, _CHUNK_ELEMENTS // n)):
             values[top : top + len(chunk)] = chunk
             top += len(chunk)
         return DenseMatrix(values)

@@ -152,7 +152,7 @@ class Matrix(ABC):
         They are ascending. Matrices in memory copy them, others have a view.
         """
         # Imported here because its module imports this one.
-        from ._rows_of import RowsOf
+        from ._views import RowsOf
 
         return RowsOf(self, np.arange(self.shape[0])[rows])
 
