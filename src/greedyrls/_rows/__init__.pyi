@@ -1,9 +1,12 @@
 from . import tiles as tiles
+from ._answers import ArraySum as ArraySum
 from ._answers import CandidateLosses as CandidateLosses
+from ._answers import Candidates as Candidates
 from ._answers import ColumnShapes as ColumnShapes
 from ._answers import Products as Products
 from ._answers import SampleStatistics as SampleStatistics
 from ._answers import Scores as Scores
+from ._answers import SetSums as SetSums
 from ._answers import TargetSums as TargetSums
 from ._at_set import Removals as Removals
 from ._at_set import at_set as at_set
@@ -16,8 +19,6 @@ from ._at_set import with_rows as with_rows
 from ._at_set import without as without
 from ._block_set import BlockSet as BlockSet
 from ._blocks import RowBlock as RowBlock
-from ._fold_answers import Candidates as Candidates
-from ._fold_answers import SetSums as SetSums
 from ._fold_at_set import energy as energy
 from ._fold_at_set import fold_at_set as fold_at_set
 from ._fold_at_set import fold_removal_losses as fold_removal_losses

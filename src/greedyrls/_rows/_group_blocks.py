@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .._base import HALF_TILE_ELEMENTS, LEAST_TILE_ROWS, TILE_ELEMENTS, Float
 from .._problem import GroupLayout, Loss, Part
 from . import tiles
-from ._answers import CandidateLosses, FeatureSums
+from ._answers import ArraySum, CandidateLosses
 from ._blocks import RowBlock
 from ._row_losses import leftover_tile, loss_shares
 
@@ -80,7 +80,7 @@ def _errors(z: Float, r: Float, d: Float, roots: Float, steps: Float) -> Float:
     return errors
 
 
-def pair_products(block: RowBlock, layout: GroupLayout) -> FeatureSums:
+def pair_products(block: RowBlock, layout: GroupLayout) -> ArraySum:
     """Return x_i·x_j of all pairs of columns in a group, centred and weighted, in one pass."""
     if not block.X.is_in_memory:
         return block.over_chunks(partial(pair_products, layout=layout))
@@ -100,7 +100,7 @@ def pair_products(block: RowBlock, layout: GroupLayout) -> FeatureSums:
             total += x @ x.swapaxes(1, 2)
     for part, total in zip(parts, sums, strict=True):
         layout.put_pairs(part, total, pairs)
-    return FeatureSums(pairs)
+    return ArraySum(pairs)
 
 
 def _tile_errors(
