@@ -9,9 +9,6 @@ from ._calibration import probabilities_of as probabilities_of
 from ._class_weight import ClassWeight as ClassWeight
 from ._class_weight import ClassWeights as ClassWeights
 from ._class_weight import make_class_weights as make_class_weights
-from ._column_errors import named_columns as named_columns
-from ._column_errors import numeric as numeric
-from ._date_targets import refuse_dates as refuse_dates
 from ._feature_names import FeatureList as FeatureList
 from ._feature_names import feature_names_of as feature_names_of
 from ._feature_names import with_names as with_names
@@ -43,8 +40,6 @@ from ._pairs import Pairs as Pairs
 from ._pairs import check_queries_together as check_queries_together
 from ._pairs import make_pairs as make_pairs
 from ._pairs import rows_in_pairs as rows_in_pairs
-from ._per_row import is_missing as is_missing
-from ._per_row import one_per_row as one_per_row
 from ._problem import Problem as Problem
 from ._problem import check_alpha as check_alpha
 from ._problem import check_n_features as check_n_features
@@ -63,3 +58,8 @@ from ._shuffle import fold_ids as fold_ids
 from ._shuffle import make_shuffle as make_shuffle
 from ._shuffle import warn_of_rare_classes as warn_of_rare_classes
 from ._time_order import TimeOrderedSplit as TimeOrderedSplit
+from ._user_values import is_missing as is_missing
+from ._user_values import named_columns as named_columns
+from ._user_values import numeric as numeric
+from ._user_values import one_per_row as one_per_row
+from ._user_values import refuse_dates as refuse_dates

@@ -21,10 +21,10 @@ from sklearn.model_selection import (
 from sklearn.utils import check_random_state
 
 from .._base import Float
-from ._per_row import one_per_row
 from ._row_order import FoldMembers, RowOrder, Split
 from ._shuffle import Shuffle, as_met, fold_ends, fold_ids, warn_of_rare_classes
 from ._time_order import TimeOrderedSplit
+from ._user_values import one_per_row
 
 Rows = NDArray[np.intp]
 

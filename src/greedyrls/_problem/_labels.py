@@ -12,8 +12,7 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._base import Float, GreedyRLSWarning
-from ._date_targets import refuse_dates
-from ._per_row import one_per_row
+from ._user_values import one_per_row, refuse_dates
 
 Task = Literal["auto", "regression", "classification"]
 

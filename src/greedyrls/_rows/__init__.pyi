@@ -16,7 +16,7 @@ from ._at_set import removal_squares as removal_squares
 from ._at_set import removed_columns as removed_columns
 from ._at_set import with_rows as with_rows
 from ._at_set import without as without
-from ._block_set import BlockSet as BlockSet
+from ._blocks import BlockSet as BlockSet
 from ._blocks import RowBlock as RowBlock
 from ._fold_at_set import energy as energy
 from ._fold_at_set import fold_at_set as fold_at_set
