@@ -77,7 +77,7 @@ from greedyrls._data._file_columns import ColumnFile
 from greedyrls._data._file_memory import check_limit
 from greedyrls._data._files import FileMatrix
 from greedyrls._data._kernel_functions import Kernel, make_kernel
-from greedyrls._data._kernel_matrix import KernelMatrix, StoredKernelMatrix
+from greedyrls._data._kernel_matrix import ComputedKernelMatrix, KernelMatrix, StoredKernelMatrix
 from greedyrls._data._matrix import Matrix
 from greedyrls._data._points import MatrixPoints
 from greedyrls._data._recognise import opened as opened

@@ -47,17 +47,13 @@ class CenterColumns(KeptColumns):
 
 
 class KernelMatrix(Matrix):
-    """X (m × n) = k(points, pool) for one search, computed within some bytes of memory.
+    """X (m × n) = k(points, pool) for one search, within some bytes of memory.
 
     `row_of` (n) are the rows that the centres of the pool are, if they are rows.
     """
 
     noun = "made of kernel columns"
-    passes_dominate = True
-    keeps_columns = True
     has_own_threads = True
-    # All of a pass: making the values takes far longer than a product with a few vectors.
-    share_of_waiting = 1.0
 
     def __init__(
         self,
@@ -70,13 +66,8 @@ class KernelMatrix(Matrix):
         self._kernel, self._points, self._pool = kernel, points, pool
         self.evaluations = 0  # how many values of the kernel were computed
         self._limit = default_limit() if memory_limit is None else memory_limit
-        self._room: Room | None = None
-        self._verbose = 0
         self.row_of = row_of
         self.center_diagonal = kernel.diagonal(pool)  # (n) k(c_i, c_i)
-        # Columns of chosen centres, and those scored lately; `reserve` sets the limits.
-        self._columns = CenterColumns()
-        self.kept: KeptColumns = self._columns
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -93,56 +84,12 @@ class KernelMatrix(Matrix):
         """The kernel and its centres: the penalty is that of functions."""
         return self
 
-    @property
-    def memory(self) -> Room | None:
-        """How the memory that it may use is shared out."""
-        if self._room is None:
-            self.reserve(Needs())
-        assert self._room is not None
-        return self._room
-
     def centers_at(self, is_there: NDArray[np.bool_]) -> list[int]:
         """Candidates that are some of the rows (m)."""
         if self.row_of is None:
             return []
         candidates: list[int] = np.flatnonzero(is_there[self.row_of]).tolist()
         return candidates
-
-    def reserve(
-        self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
-    ) -> None:
-        """Share the memory out for a search; an error if it is too little."""
-        m, n = self.shape
-        # Columns of chosen centres, and for each two rows of n beside those of other searches.
-        chosen = 8 * needs.n_chosen * (m + 2 * n)
-        room = share_out(self.shape, self.dtype, chosen, self._limit, needs)
-        height = max(1, min(room.chunk_rows, _CHUNK_ELEMENTS // n))
-        if chunk_rows is not None:
-            height = min(chunk_rows, height)
-        self._room, self._verbose = room._replace(chunk_rows=height), verbose
-        self._columns.pinned.limit = max(1, needs.n_chosen)
-        allowed = min(_RECENT_ELEMENTS // m, room.column_bytes // (8 * m), _RECENT_COLUMNS)
-        self._columns.recent.limit = max(1, allowed)
-
-    def fetch(self, indices: Iterable[int]) -> None:
-        """Have some columns that will be asked for, if they are few enough to be kept."""
-        if self._room is None:
-            self.reserve(Needs())
-        lacking = self._columns.recent.missing(self._columns.pinned.missing(indices))
-        if lacking and len(lacking) <= self._columns.recent.limit:
-            self._columns.recent.add(lacking, self._compute(lacking))
-
-    def _compute(self, indices: list[int], rows: Rows = slice(None)) -> Float:
-        """Some columns, one per row of the result, made some rows at a time."""
-        m, centers = self.shape[0], self._pool[np.array(indices, dtype=np.intp)]
-        is_whole = isinstance(rows, slice) and rows == slice(None)
-        points = self._points if is_whole else self._points[rows]
-        result = np.empty((len(indices), m if is_whole else int(points.shape[0])))
-        height, first = max(1, _CHUNK_ELEMENTS // max(1, len(indices))), 0
-        for values in self._tiles(points, centers, height):
-            result[:, first : first + len(values)] = values.T
-            first += len(values)
-        return result
 
     def _tiles(self, points: Any, centers: Any, height: int) -> Iterator[Float]:
         """The kernel of points and centres, `height` points at a time."""
@@ -151,35 +98,6 @@ class KernelMatrix(Matrix):
                 values = self._kernel(block[top : top + height], centers)
                 self.evaluations += values.size
                 yield values
-
-    def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
-        """Some columns, one per row of the result; those that are not kept are computed."""
-        wanted = indices.tolist()
-        if isinstance(rows, slice) and rows == slice(None):
-            self.fetch(wanted)
-        pinned, latest = self._columns.pinned, self._columns.recent
-        if not any(index in pinned or index in latest for index in wanted):
-            return self._compute(wanted, rows)
-        compute = partial(self._compute, rows=rows)
-
-        def recent(missing: list[int]) -> Float:
-            return np.array(latest.gather(missing, compute, rows))
-
-        return np.array(pinned.gather(wanted, recent, rows))
-
-    def chunks(self) -> Iterator[tuple[slice, DenseMatrix]]:
-        """All rows in order: one pass."""
-        m, room = self.shape[0], self.memory
-        assert room is not None
-        label = f"kernel, pass {passes_over(self) + 1}"
-        top = 0
-        with closing(progress_bar(self._verbose, m, what="reading", label=label)) as bar:
-            for chunk in self._tiles(self._points, self._pool, room.chunk_rows):
-                rows = slice(top, top + len(chunk))
-                yield rows, DenseMatrix(chunk)
-                top = rows.stop
-                self.rows_read += len(chunk)
-                bar.advance(len(chunk))
 
     def first_non_finite(self) -> tuple[int, int, float] | None:
         """Row, column and value of a NaN or infinity, in the points if these are in a file."""
@@ -194,22 +112,97 @@ class KernelMatrix(Matrix):
         return np.concatenate([values[:, 0] for values in tiles])
 
 
+class ComputedKernelMatrix(KernelMatrix):
+    """X = k(points, pool) as it is needed, in passes over the points."""
+
+    passes_dominate = True
+    keeps_columns = True
+    # All of a pass: making the values takes far longer than a product with a few vectors.
+    share_of_waiting = 1.0
+
+    _room: Room | None = None
+    _verbose = 0
+
+    @cached_property
+    def kept(self) -> CenterColumns:  # type: ignore[override]  # not shared by all matrices
+        """Columns of chosen centres, and those scored lately; `reserve` sets the limits."""
+        return CenterColumns()
+
+    @property
+    def memory(self) -> Room:
+        """How the memory that it may use is shared out."""
+        if self._room is None:
+            self.reserve(Needs())
+        assert self._room is not None
+        return self._room
+
+    def reserve(
+        self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
+    ) -> None:
+        """Share the memory out for a search; an error if it is too little."""
+        m, n = self.shape
+        # Columns of chosen centres, and for each two rows of n beside those of other searches.
+        chosen = 8 * needs.n_chosen * (m + 2 * n)
+        room = share_out(self.shape, self.dtype, chosen, self._limit, needs)
+        height = max(1, min(room.chunk_rows, _CHUNK_ELEMENTS // n))
+        if chunk_rows is not None:
+            height = min(chunk_rows, height)
+        self._room, self._verbose = room._replace(chunk_rows=height), verbose
+        self.kept.pinned.limit = max(1, needs.n_chosen)
+        allowed = min(_RECENT_ELEMENTS // m, room.column_bytes // (8 * m), _RECENT_COLUMNS)
+        self.kept.recent.limit = max(1, allowed)
+
+    def fetch(self, indices: Iterable[int]) -> None:
+        """Have some columns that will be asked for, if they are few enough to be kept."""
+        if self._room is None:
+            self.reserve(Needs())
+        lacking = self.kept.recent.missing(self.kept.pinned.missing(indices))
+        if lacking and len(lacking) <= self.kept.recent.limit:
+            self.kept.recent.add(lacking, self._compute(lacking))
+
+    def _compute(self, indices: list[int], rows: Rows = slice(None)) -> Float:
+        """Some columns, one per row of the result, made some rows at a time."""
+        m, centers = self.shape[0], self._pool[np.array(indices, dtype=np.intp)]
+        is_whole = isinstance(rows, slice) and rows == slice(None)
+        points = self._points if is_whole else self._points[rows]
+        result = np.empty((len(indices), m if is_whole else int(points.shape[0])))
+        height, first = max(1, _CHUNK_ELEMENTS // max(1, len(indices))), 0
+        for values in self._tiles(points, centers, height):
+            result[:, first : first + len(values)] = values.T
+            first += len(values)
+        return result
+
+    def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
+        """Some columns, one per row of the result; those that are not kept are computed."""
+        wanted = indices.tolist()
+        if isinstance(rows, slice) and rows == slice(None):
+            self.fetch(wanted)
+        pinned, latest = self.kept.pinned, self.kept.recent
+        if not any(index in pinned or index in latest for index in wanted):
+            return self._compute(wanted, rows)
+        compute = partial(self._compute, rows=rows)
+
+        def recent(missing: list[int]) -> Float:
+            return np.array(latest.gather(missing, compute, rows))
+
+        return np.array(pinned.gather(wanted, recent, rows))
+
+    def chunks(self) -> Iterator[tuple[slice, DenseMatrix]]:
+        """All rows in order: one pass."""
+        m = self.shape[0]
+        label = f"kernel, pass {passes_over(self) + 1}"
+        top = 0
+        with closing(progress_bar(self._verbose, m, what="reading", label=label)) as bar:
+            for chunk in self._tiles(self._points, self._pool, self.memory.chunk_rows):
+                rows = slice(top, top + len(chunk))
+                yield rows, DenseMatrix(chunk)
+                top = rows.stop
+                self.rows_read += len(chunk)
+                bar.advance(len(chunk))
+
+
 class StoredKernelMatrix(KernelMatrix):
     """X = k(points, pool) in memory, column by column; evaluated once, when it is first used."""
-
-    passes_dominate = keeps_columns = False
-    share_of_waiting = 0.0
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        points: Any,
-        pool: Any,
-        memory_limit: int | None = None,
-        row_of: NDArray[np.intp] | None = None,
-    ) -> None:
-        super().__init__(kernel, points, pool, memory_limit, row_of)
-        self.kept = KeptColumns()
 
     @cached_property
     def _whole(self) -> DenseMatrix:
@@ -220,19 +213,11 @@ class StoredKernelMatrix(KernelMatrix):
             top += len(chunk)
         return DenseMatrix(values)
 
-    @property
-    def memory(self) -> None:
-        """Return None: the values have their memory."""
-        return
-
     def reserve(
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
     ) -> None:
         """Raise an error if the memory for the values and a search is too little."""
         share_out(self.shape, self.dtype, self.nbytes, self._limit, needs)
-
-    def fetch(self, indices: Iterable[int]) -> None:
-        """No-op: all columns are in memory."""
 
     def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
         """Return columns, one per row of the result, for all rows or some."""
@@ -260,4 +245,6 @@ def kernel_matrix(
     """Return X = k(points, pool), stored if it takes at most half of the memory."""
     limit = default_limit() if memory_limit is None else memory_limit
     fits = 8 * points.shape[0] * pool.shape[0] <= _STORED_SHARE * limit
-    return (StoredKernelMatrix if fits else KernelMatrix)(kernel, points, pool, limit, row_of)
+    return (StoredKernelMatrix if fits else ComputedKernelMatrix)(
+        kernel, points, pool, limit, row_of
+    )
