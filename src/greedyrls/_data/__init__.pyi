@@ -18,6 +18,7 @@ from ._file_memory import Needs as Needs
 from ._file_memory import WholeArrays as WholeArrays
 from ._file_memory import check_limit as check_limit
 from ._file_memory import default_limit as default_limit
+from ._file_memory import physical_bytes as physical_bytes
 from ._file_memory import size_in_words as size_in_words
 from ._file_sources import ArraySource as ArraySource
 from ._files import DataFile as DataFile

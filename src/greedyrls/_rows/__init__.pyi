@@ -28,6 +28,7 @@ from ._fold_losses import fold_candidate_losses as fold_candidate_losses
 from ._fold_losses import fold_leftovers as fold_leftovers
 from ._fold_losses import fold_stratum_weights as fold_stratum_weights
 from ._fold_losses import split_losses as split_losses
+from ._fold_losses import split_values as split_values
 from ._fold_losses import squared_losses as squared_losses
 from ._fold_losses import step_sums as step_sums
 from ._fold_rows import FoldRows as FoldRows

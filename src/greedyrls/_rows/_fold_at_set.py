@@ -18,7 +18,7 @@ from . import tiles
 from ._answers import ArraySum
 from ._at_set import Removals
 from ._fold_blocks import FoldBlock
-from ._fold_losses import split_shares
+from ._fold_losses import split_shares, split_values
 from ._held_out import HeldOutRows
 
 
@@ -92,7 +92,5 @@ def removal_values(block: FoldBlock, loss: Loss, removals: Removals) -> ArraySum
         predictions = np.empty((len(rho), removals.n_removals, split.rows.shape[1]))
         for rows, errors in _removal_errors(block, split, beta, rho, starts):
             predictions[:, :, rows] = split.y[0][:, None, rows] - errors.transpose(0, 2, 1)
-        (used,) = split.weights[0].nonzero()
-        weights = split.weights[0, used]
-        values.append(loss.values(split.y[0][:, used].T, predictions[:, :, used], weights))
+        values.append(split_values(loss, split, predictions))
     return ArraySum(np.array(values))

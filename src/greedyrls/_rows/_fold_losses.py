@@ -57,6 +57,12 @@ def split_losses(block: FoldBlock, loss: Loss) -> ArraySum:
     return ArraySum(values)
 
 
+def split_values(loss: Loss, split: HeldOutRows, predictions: Float) -> Float:
+    """Return a loss of all rows of a split together, (c), from predictions (t × c × rows)."""
+    (used,) = split.weights[0].nonzero()
+    return loss.values(split.y[0, :, used], predictions[:, :, used], split.weights[0, used])
+
+
 def split_shares(loss: Loss, split: HeldOutRows, factors: Float) -> Float:
     """Return e_j = w_j × the factor of its stratum (strata)."""
     shares: Float = split.weights[0] * factors[loss.strata(split.y[0].T)]
