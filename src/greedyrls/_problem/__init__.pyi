@@ -53,6 +53,8 @@ from ._row_order import numbers_on_device as numbers_on_device
 from ._row_order import rows_of as rows_of
 from ._shuffle import Shuffle as Shuffle
 from ._shuffle import as_met as as_met
+from ._shuffle import check_largest_class as check_largest_class
+from ._shuffle import check_n_folds as check_n_folds
 from ._shuffle import fold_ends as fold_ends
 from ._shuffle import fold_ids as fold_ids
 from ._shuffle import make_shuffle as make_shuffle
