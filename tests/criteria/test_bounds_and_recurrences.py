@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_allclose
 
-from bounds import assert_bounds_hold, sharp_bounds, state_after
+from bounds import assert_bounds_hold, replay, sharp_bounds, state_after
 from greedyrls import greedy_path
 from internals import (
     DRIFT_BOUND,
@@ -23,7 +23,6 @@ from internals import (
     forward,
     kernels,
     make_problem,
-    replay,
     tie_tolerances,
 )
 from problems import Case, cases, two_classes
@@ -45,7 +44,7 @@ def test_bounds_from_an_older_anchor_are_below_exact_losses(case: Case) -> None:
     if len(state.candidates) == 0:
         return
     state.set_anchor([])
-    for _ in replay(state, chosen[1:-1], forced=False):
+    for _ in replay(state, chosen[1:-1]):
         pass
     candidates = state.candidates
     scores = state.score(candidates)

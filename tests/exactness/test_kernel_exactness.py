@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 from agreement import assert_follows
 from greedyrls import SelectionPath, StopReason
 from internals import (
+    ComputedKernelMatrix,
     DenseMatrix,
     Kernel,
     KernelMatrix,
@@ -32,7 +33,7 @@ from tuning import tuned
 
 FEWER = max(1, EXAMPLES // 20)
 # Computed whenever they are asked for, or in memory.
-KINDS = st.sampled_from([KernelMatrix, StoredKernelMatrix])
+KINDS = st.sampled_from([ComputedKernelMatrix, StoredKernelMatrix])
 IN_FILE = st.booleans()  # whether points are read when they are used
 
 
@@ -47,7 +48,7 @@ def found(
     case: KernelCase,
     search: Any = "auto",
     n_runners_up: int = 0,
-    kind: type[KernelMatrix] = KernelMatrix,
+    kind: type[KernelMatrix] = ComputedKernelMatrix,
     in_file: bool = False,
 ) -> SelectionPath:
     """By the engine."""
@@ -121,7 +122,7 @@ def state_of(m: int, targets: int, fit_intercept: bool) -> tuple[SelectionState,
     points, weights, alpha = rng.standard_normal((m, 3)), 0.2 + rng.random(m), 0.05
     Y = rng.standard_normal((m, targets)) + np.sin(points[:, :1])
     kernel = Kernel("rbf", 0.4)
-    X = KernelMatrix(kernel, points, points)
+    X = ComputedKernelMatrix(kernel, points, points)
     problem = make_problem(X, Y, fit_intercept=fit_intercept, sample_weight=weights)
     plan = make_plan(problem)
     plan.prepare(problem, 12)

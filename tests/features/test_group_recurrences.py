@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from bounds import replay
 from internals import (
     FoldState,
     Judge,
@@ -22,7 +23,6 @@ from internals import (
     make_plan,
     make_problem,
     pairs_of,
-    replay,
     score_groups,
 )
 from problems import named_problems
@@ -61,7 +61,7 @@ def test_pairs_by_recurrence(is_weighted: bool) -> None:
     state = SelectionState(LooData(problem), 0.7, 2)
     space, pairs = state.features, pairs_of(state)
     chosen = [5, 4, 7, 6, 0]
-    for step in replay(state, chosen, False):
+    for step in replay(state, chosen):
         assert step.loss > 0.0
     for is_rebuilt in (False, True):
         if is_rebuilt:
@@ -92,10 +92,10 @@ def test_pairs_of_folds_by_recurrence(is_moved: bool) -> None:
     assert pairs is not None
     chosen = [3, 5, 4]
     if is_moved:
-        assert len(list(replay(state, [0, 5, 8, 1], False))) == 4
+        assert len(list(replay(state, [0, 5, 8, 1]))) == 4
         state.move_to(chosen)
     else:
-        assert len(list(replay(state, chosen, False))) == 3
+        assert len(list(replay(state, chosen))) == 3
     for fold in range(4):
         test = np.arange(10 * fold, 10 * fold + 10)
         train = np.setdiff1d(np.arange(40), test)
@@ -139,7 +139,7 @@ def test_bounds_are_below_exact_losses(name: str, alpha: float) -> None:
             if step % 2 == 0:
                 state.set_anchor([])
         group = state.layout.members(int(left[int(np.nanargmin(exact))]))
-        assert len(list(replay(state, list(group), False))) == len(group)
+        assert len(list(replay(state, list(group)))) == len(group)
 
 
 def test_roots_of_matrices_that_are_nearly_singular() -> None:

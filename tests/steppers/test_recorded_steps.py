@@ -137,7 +137,7 @@ def test_kernels_leave_the_same(
     assert 0 not in taken  # the first step fetches Gram columns
     assert len(taken) >= 2 if flies else not taken
     assert there.features.selected == here.features.selected
-    assert here.score_lowest(partial(bound_terms, here), 1) is None
+    assert here.samples.score_lowest(here.features, partial(bound_terms, here), 1) is None
     assert there.samples.exact_evaluations > 0
     for name in _ALIKE:
         values = numpy_of(getattr(there.features, name))
@@ -149,7 +149,7 @@ def test_kernels_leave_the_same(
         # The lowest bounds, raised by what growing leverages add; scores teach what that is.
         bounds = lower_bounds(here) + leverage_growth(here, np.arange(n))
         order = np.argsort(bounds)
-        lowest = there.score_lowest(partial(bound_terms, there), c)
+        lowest = there.samples.score_lowest(there.features, partial(bound_terms, there), c)
         np.testing.assert_array_equal(lowest.indices, order[:c])
         assert lowest.beyond == pytest.approx(bounds[order[c]], rel=1e-9)
         here.samples.forget()

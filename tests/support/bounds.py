@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from greedyrls import greedy_path
+from greedyrls.path import Step
 from internals import (
+    FoldState,
     LooData,
     SelectionState,
     follow_spread,
     leverage_growth,
     lower_bounds,
     make_problem,
-    replay,
+    replay_together,
 )
 from problems import Case
+
+
+def replay(state: FoldState | SelectionState, features: Sequence[int]) -> Iterator[Step]:
+    """Add features in their order, without a search."""
+    return replay_together(state, [(feature,) for feature in features], False)
 
 
 def state_after(case: Case, features: list[int]) -> SelectionState:
@@ -23,7 +32,7 @@ def state_after(case: Case, features: list[int]) -> SelectionState:
     data = LooData(make_problem(case.X, case.y, **options))
     state = SelectionState(data, alpha, len(features) + 1)
     follow_spread(state.features)
-    for _ in replay(state, features, forced=False):
+    for _ in replay(state, features):
         pass
     return state
 

@@ -59,12 +59,11 @@ from greedyrls._criteria._fold_state import FoldData, FoldState
 from greedyrls._criteria._group_bounds import group_bounds, group_openness, pairs_of, score_groups
 from greedyrls._criteria._held_out_losses import held_out_losses
 from greedyrls._criteria._leave_one_out import LeaveOneOut
-from greedyrls._criteria._loo_data import LooData
+from greedyrls._criteria._loo_data import LooData, TrainingColumns, share_columns
 from greedyrls._criteria._loo_loss import LossState
 from greedyrls._criteria._many_folds import ManyFoldData, ManyFoldState
 from greedyrls._criteria._removals import choose_removal
 from greedyrls._criteria._samples import SampleSpace
-from greedyrls._criteria._shared_gram import TrainingColumns, share_columns
 from greedyrls._criteria._state import DRIFT_BOUND, MARGIN, SelectionState
 from greedyrls._data import fused as fused
 from greedyrls._data._centred import CentredMatrix
@@ -77,21 +76,21 @@ from greedyrls._data._file_columns import ColumnFile
 from greedyrls._data._file_memory import check_limit
 from greedyrls._data._files import FileMatrix
 from greedyrls._data._kernel_functions import Kernel, make_kernel
-from greedyrls._data._kernel_matrix import KernelMatrix, StoredKernelMatrix
+from greedyrls._data._kernel_matrix import ComputedKernelMatrix, KernelMatrix, StoredKernelMatrix
 from greedyrls._data._matrix import Matrix
 from greedyrls._data._points import MatrixPoints
 from greedyrls._data._recognise import opened as opened
-from greedyrls._data._rows_of import RowsOf
 from greedyrls._data._sparse import SparseMatrix
+from greedyrls._data._views import RowsOf
 from greedyrls._features._feature_space import FeatureSpace
 from greedyrls._features._gram import GramColumns
 from greedyrls._features._spread import follow_spread
 from greedyrls._notebook._html import _in_line
 from greedyrls._notebook._pictures import BLUE, ORANGE, Line, bar, key, line_picture
+from greedyrls._problem._classes import code_classes, make_targets
 from greedyrls._problem._folds import Folds, make_folds
 from greedyrls._problem._group_layout import inverse_roots
 from greedyrls._problem._grouping import grouping_of
-from greedyrls._problem._labels import code_classes, make_targets
 from greedyrls._problem._losses import UNDECIDED, make_loss
 from greedyrls._problem._pairs import make_pairs
 from greedyrls._problem._problem import Problem, make_problem
@@ -110,11 +109,10 @@ from greedyrls._rows._scores import candidate_residuals
 from greedyrls._rows.tiles import loo_margins
 from greedyrls._search import _checkpoint as checkpoint
 from greedyrls._search._capabilities import FEATURES, KINDS, check_supported
-from greedyrls._search._paths import search_path
 from greedyrls._search._plan import Plan, make_plan
 from greedyrls._search._run import Limits, Watch
-from greedyrls._search._searches import search_paths
-from greedyrls._search._searching import forward, replay
+from greedyrls._search._searches import search_path, search_paths
+from greedyrls._search._searching import forward, replay_together
 from greedyrls._select._alphas import auto_grid, penalty_scale, refit_grid
 from greedyrls._select._options import Options
 from greedyrls._select._outer_fold import chosen_of

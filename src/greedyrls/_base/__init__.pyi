@@ -3,7 +3,6 @@ from . import numbers as numbers
 from ._atomic_files import replace_file as replace_file
 from ._blas import limits_threads as limits_threads
 from ._blas import long_call as long_call
-from ._checks import is_whole as is_whole
 from ._codec import ERROR_OR_NULL as ERROR_OR_NULL
 from ._codec import LOSS as LOSS
 from ._codec import LOSS_OR_NULL as LOSS_OR_NULL
@@ -126,6 +125,7 @@ from ._tolerances import TINY as TINY
 from ._tolerances import TRUSTED_LOSS as TRUSTED_LOSS
 from ._tolerances import TRUSTED_PIVOT as TRUSTED_PIVOT
 from ._values import ArrayValue as ArrayValue
+from ._values import is_whole as is_whole
 from ._warnings import GreedyRLSWarning as GreedyRLSWarning
 from ._warnings import NumericalWarning as NumericalWarning
 from ._warnings import without_runtime_warnings as without_runtime_warnings

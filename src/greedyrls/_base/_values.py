@@ -1,9 +1,9 @@
-"""Immutable results that hold arrays."""
+"""Single values, and immutable results that hold arrays."""
 
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 import numpy as np
 
@@ -30,3 +30,8 @@ class ArrayValue:
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         attributes = fields(self)
         return type(self), tuple(getattr(self, field.name) for field in attributes if field.init)
+
+
+def is_whole(value: Any) -> TypeGuard[int]:
+    """Whether the value is an integer of Python or NumPy; True and False do not count."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)

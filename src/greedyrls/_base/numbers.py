@@ -83,15 +83,6 @@ def column(
     ]
 
 
-def to_digits(value: float, digits: int = 6) -> float:
-    """Round to a number of significant digits, for files that programs read.
-
-    >>> to_digits(152.13348416289594), to_digits(1.0 / 3.0, 3)
-    (152.133, 0.333)
-    """
-    return float(f"{value:.{digits}g}")
-
-
 def interval(low: float, high: float) -> str:
     """Format the two ends of an interval, to two digits of its width.
 

@@ -18,7 +18,16 @@ from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
 
 from .._base import Float, Handle, ask, is_whole
 from .._data import RemoteMatrix, array_digest
-from .._problem import Loss, Shuffle, as_met, fold_ends, fold_ids, warn_of_rare_classes
+from .._problem import (
+    Loss,
+    Shuffle,
+    as_met,
+    check_largest_class,
+    check_n_folds,
+    fold_ends,
+    fold_ids,
+    warn_of_rare_classes,
+)
 from ._pieces import FoldCounts, LabelSums, Piece, StratumTable
 
 CLUSTER_FOLDS = (
@@ -139,24 +148,15 @@ def k_folds(
     # (pieces × classes)
     table = np.array(list(X.executor.answers(ask(Piece.class_counts, n_classes, every), X.pieces)))
     sizes = table.sum(axis=0)
-    n_rows, or_loo = int(sizes.sum()), ", or 'loo'" if takes_loo else ""
-    if n_folds < 2:
-        raise ValueError(f"{name}={n_folds} is too few folds; use at least 2{or_loo}.")
-    if n_folds > n_rows:
-        raise ValueError(
-            f"{name}={n_folds} is more folds than the {n_rows} samples; use fewer{or_loo}."
-        )
+    n_rows = int(sizes.sum())
+    check_n_folds(n_folds, n_rows, name, takes_loo)
     order = [0]
     if n_classes:
         if is_outer:
             shared = sizes > 1
             n_folds = max(2, min(n_folds, int(sizes[shared].min(initial=n_rows))))
             sizes = np.where(shared, sizes, 0)
-        if n_folds > sizes.max():
-            raise ValueError(
-                f"{name}={n_folds} is greater than the number of members in each class: the "
-                f"largest has {sizes.max()}. Use at most {sizes.max()} folds{or_loo}."
-            )
+        check_largest_class(n_folds, int(sizes.max()), name, takes_loo)
         warn_of_rare_classes(sizes, n_folds)
         order = _order_of_appearance(X, n_classes, every)
     ends = fold_ends(sizes, n_folds, order)

@@ -14,7 +14,6 @@ from ._curves import LossMoments as LossMoments
 from ._curves import best_penalties as best_penalties
 from ._curves import errors_by_size as errors_by_size
 from ._device_rows import DeviceRows as DeviceRows
-from ._entries import open_candidates as open_candidates
 from ._every_candidate import EveryCandidate as EveryCandidate
 from ._fold_curves import FoldCurve as FoldCurve
 from ._fold_state import FoldData as FoldData
@@ -42,12 +41,13 @@ from ._leave_one_out import LeaveOneOut as LeaveOneOut
 from ._leave_one_out import Strategy as Strategy
 from ._leave_one_out import first_width as first_width
 from ._loo_data import LooData as LooData
+from ._loo_data import share_columns as share_columns
 from ._loo_loss import LossState as LossState
 from ._many_folds import ManyFoldData as ManyFoldData
 from ._many_folds import ManyFoldState as ManyFoldState
 from ._many_folds import suits_many_folds as suits_many_folds
 from ._removals import choose_removal as choose_removal
-from ._shared_gram import share_columns as share_columns
+from ._search_state import open_candidates as open_candidates
 from ._state import DRIFT_BOUND as DRIFT_BOUND
 from ._state import MARGIN as MARGIN
 from ._state import SelectionState as SelectionState

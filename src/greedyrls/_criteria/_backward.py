@@ -21,13 +21,13 @@ from .._base import (
     Float,
     long_call,
 )
+from .._data import physical_bytes
 from .._problem import Folds, Loss, Problem, layout_of
 from ..path import FeatureSet, Moments
 from ._backward_fit import BackwardFit
 from ._backward_rows import BackwardRows, n_at_start
 from ._choice import NumericalLimit, fold_error, mean_tolerances, tie_tolerances
-from ._entries import chosen_groups
-from ._fold_state import physical_bytes
+from ._search_state import chosen_groups
 
 Rows = NDArray[np.intp]
 

@@ -23,7 +23,7 @@ from ._backward import BackwardState, whole_bytes
 from ._backward_fit import BackwardFit
 from ._backward_rows import BackwardRows, n_at_start
 from ._choice import NumericalLimit
-from ._entries import chosen_groups
+from ._search_state import chosen_groups
 
 Rows = NDArray[np.intp]
 

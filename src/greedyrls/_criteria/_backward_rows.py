@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import NO_DIGITS, Float, weighted_means
+from .._data import columns_once
 from .._problem import Problem
 
 Rows = NDArray[np.intp]
@@ -43,7 +44,7 @@ class BackwardRows:
 
     def columns(self, features: Sequence[int]) -> tuple[Float, Float]:
         """Return columns (features × rows) and the means that were subtracted from them."""
-        X = self._X.columns_once(np.array(features, dtype=np.intp), self.rows)
+        X = columns_once(self._X, np.array(features, dtype=np.intp), self.rows)
         means = np.zeros(len(X))
         if self._is_centred:
             raw = np.einsum("ij,ij->i", X, X)
@@ -58,7 +59,7 @@ class BackwardRows:
 
     def others(self, features: Sequence[int], rows: Rows, means: Float) -> Float:
         """Return columns of other rows, not scaled, minus `means`."""
-        X = self._X.columns_once(np.array(features, dtype=np.intp), rows)
+        X = columns_once(self._X, np.array(features, dtype=np.intp), rows)
         X -= means[:, None]
         return X
 

@@ -37,7 +37,7 @@ from .._features import (
     take_positions,
 )
 from .._problem import Loss, Problem
-from .._rows import RowBlock, stratum_weights
+from .._rows import ArraySum, RowBlock, stratum_weights
 from ._samples import SampleSpace
 
 
@@ -72,12 +72,6 @@ def errors_by_size(
                     errors[target, models_of, :] = at_ends(error, chain) / shrunk
                 done = models_of.stop
             yield rows, number, errors
-
-
-class CurveSums(NamedTuple):
-    """Sums over rows of the losses of each model and size."""
-
-    values: Float  # (G × k)
 
 
 class StratumSums(NamedTuple):
@@ -169,7 +163,7 @@ def moments_of(block: RowBlock, loss: Loss, r: Float, d: Float) -> LossMoments:
     return total
 
 
-def _squared_sums(block: RowBlock, chosen: Chosen, models: Sequence[Models]) -> CurveSums:
+def _squared_sums(block: RowBlock, chosen: Chosen, models: Sequence[Models]) -> ArraySum:
     compiled = native()
     if compiled is not None and isinstance(block.d, np.ndarray) and chosen.is_one_chain:
         return _compiled_sums(compiled, block, chosen, models)
@@ -179,12 +173,12 @@ def _squared_sums(block: RowBlock, chosen: Chosen, models: Sequence[Models]) -> 
             for target in range(errors.shape[0]):
                 error = errors[target, ...]
                 total[number] += to_host(row_dots(error, error))[0]
-    return CurveSums(total)
+    return ArraySum(total)
 
 
 def _compiled_sums(
     compiled: ModuleType, block: RowBlock, chosen: Chosen, models: Sequence[Models]
-) -> CurveSums:
+) -> ArraySum:
     """Compute `_squared_sums` in C, a tile of rows at a time."""
     k, t = len(chosen.indices), len(block.r)
     inverses = np.array([model.inverse for (model,) in models])
@@ -202,7 +196,7 @@ def _compiled_sums(
         columns = np.ascontiguousarray(columns)
         compiled.loo_curve(columns, inverses, steps, r, d, is_end, part, *sizes)
         total += part
-    return CurveSums(total if is_end.all() else total[:, chain.ends - 1])
+    return ArraySum(total if is_end.all() else total[:, chain.ends - 1])
 
 
 def _squared_moments(block: RowBlock, chosen: Chosen, model: Models) -> LossMoments:

@@ -20,6 +20,7 @@ from .._rows import (
     HeldOutRows,
     fold_candidate_losses,
     fold_stratum_weights,
+    split_values,
 )
 from .._rows import (
     squared_losses as squares_on_device,
@@ -90,8 +91,7 @@ def _as_a_whole(
 ) -> Float:
     """A loss of all rows of a split together, some candidates at a time: (c)."""
     means, beta, rho = (values[number] for values in candidates[1:4])
-    rows, (used,) = split.rows[0], split.weights[0].nonzero()
-    Y, weights = split.y[0, :, used], split.weights[0, used]
+    rows = split.rows[0]
     starts = np.arange(candidates.n_candidates) if candidates.starts is None else candidates.starts
     ends = np.append(starts[1:], len(candidates.indices))
     widest = int((ends - starts).max())
@@ -109,5 +109,5 @@ def _as_a_whole(
         if candidates.starts is not None:
             predictions = np.add.reduceat(predictions, begins - batch.start, axis=1)
         predictions += (split.y - split.r)[0][:, None, :]
-        values.append(state.criterion_loss.values(Y, predictions[:, :, used], weights))
+        values.append(split_values(state.criterion_loss, split, predictions))
     return np.concatenate(values)

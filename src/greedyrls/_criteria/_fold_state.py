@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import os
 from functools import partial
 from typing import Any
 
@@ -11,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import CHOSEN_SHARE, HOST, LOSS_ROUNDING, TIE, Float, ask, to_host
+from .._data import physical_bytes
 from .._features import FoldSpace, HeldOut, Ranking, fold_pairs, penalty_of
 from .._problem import Folds, Loss, Problem, RemoteFolds, stratum_factors
 from .._rows import (
     FoldBlock,
     FoldRows,
-    HeldOutRows,
     SetSums,
     energy,
     fold_at_set,
@@ -26,6 +24,7 @@ from .._rows import (
     local_block,
     removal_values,
     split_losses,
+    split_values,
     step_sums,
     training_products,
 )
@@ -170,7 +169,8 @@ class FoldState(FoldMeans, SearchState):
             values: Float = means.sum(axis=1) / np.count_nonzero(present, axis=1)
             return values
         (block,) = self.samples.blocks  # a loss of all rows together needs them here
-        return np.array([_split_loss(loss, split) for split in block.splits])
+        predictions = ((split, (split.y - split.r)[0][:, None]) for split in block.splits)
+        return np.concatenate([split_values(loss, *each) for each in predictions])
 
     def measure(self, index: int) -> None:
         """Return None: a step by folds needs no measurement in advance."""
@@ -257,21 +257,6 @@ class FoldState(FoldMeans, SearchState):
         for last, products in enumerate(self._products):
             gram[last, : last + 1] = gram[: last + 1, last] = products
         return gram
-
-
-def _split_loss(loss: Loss, split: HeldOutRows) -> float:
-    """Return the loss of the current model on a split's held-out rows."""
-    (used,) = split.weights[0].nonzero()
-    predictions = (split.y - split.r)[0][:, None, used]
-    return float(loss.values(split.y[0, :, used], predictions, split.weights[0, used])[0])
-
-
-def physical_bytes() -> float:
-    """Return the physical memory of this machine in bytes; infinite if it is not available."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return math.inf
 
 
 def _check_memory(n_splits: int, n_chosen: int, n_features: int) -> None:

@@ -62,7 +62,11 @@ class _Scored:
 
     def score_lowest(self, count: int) -> float | None:
         """Score candidates of lowest bound, if rows find them; returns a bound of all others."""
-        lowest = self._state.score_lowest(partial(bound_terms, self._state), count)
+        state = self._state
+        if state.problem.n_available - state.size <= count:
+            return None
+        terms = partial(bound_terms, state)
+        lowest = state.samples.score_lowest(state.features, terms, count)
         if lowest is None:
             return None
         self._take_scores(lowest.indices, lowest.scores)

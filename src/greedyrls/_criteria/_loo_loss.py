@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,21 +19,26 @@ from .._problem import Loss, make_loss, stratum_factors
 from .._rows import (
     CandidateLosses,
     ColumnShapes,
+    Errors,
     Leftovers,
+    RowBlock,
+    candidate_errors,
     candidate_losses,
-    candidate_predictions,
     candidate_residuals,
     column_shapes,
+    directions,
+    group_errors,
     keep_leftovers,
     kept_losses,
     loo_predictions,
-    removal_losses,
-    removal_predictions,
+    losses_with,
+    predictions_with,
+    removal_errors,
     stratum_weights,
 )
 from ._choice import Judge
 from ._curves import LossMoments, model_moments, moments_of, whole_predictions
-from ._group_loss import group_losses
+from ._group_bounds import roots_of
 from ._loo_data import LooData
 from ._samples import SampleSpace
 from ._search_state import Held, removals_of
@@ -142,12 +147,9 @@ class LossState(SelectionState):
         """Return exact losses of candidates, (c)."""
         self.samples.passes += 1
         self.samples.exact_evaluations += len(candidates)
-        if not self.layout.is_single:
-            return group_losses(self, candidates, self.criterion_loss, self.factors)
-        rho = self.features.tau / self.features.delta
-        if self.criterion_loss.is_additive:
-            return self._sums(rho)[candidates]
-        return _values(self, candidates, rho)
+        if self.layout.is_single and self.criterion_loss.is_additive:
+            return self._sums(self.features.tau / self.features.delta)[candidates]
+        return _losses_with(self, candidates, self.criterion_loss, self.factors)
 
     def _sums(self, rho: Float) -> Float:
         """Return the losses (n) if the loss is a mean over rows."""
@@ -175,7 +177,7 @@ class LossState(SelectionState):
         self.samples.passes += 1
         factors = _factors(self.samples, squared)
         if not self.layout.is_single:
-            return group_losses(self, candidates, squared, factors)
+            return _losses_with(self, candidates, squared, factors)
         values, _ = _row_losses(
             self,
             squared,
@@ -234,15 +236,19 @@ class LossState(SelectionState):
     def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
         """Exact losses without some of the chosen features, and the tolerances of ties."""
         removals = removals_of(self, positions)
-        loss = self.criterion_loss
-        if loss.is_additive:
-            question = partial(removal_losses, loss=loss, factors=self.factors, removals=removals)
-            values = self.samples.total(question).values
-            losses = values if self.factors is not None else values / self.problem.n_samples
-        else:
-            each = partial(removal_predictions, removals=removals)
-            losses = loss.values(*whole_predictions(self.samples, self.problem, each))
+        models = _Models(
+            partial(removal_errors, removals=removals), removals.n_removals, len(removals.delta)
+        )
+        losses = _losses_of(self, models, self.criterion_loss, self.factors)
         return losses, self.tolerances(losses)
+
+
+class _Models(NamedTuple):
+    """Models that differ a little from the current one: their errors, and how many there are."""
+
+    errors: Errors
+    n_models: int
+    width: int  # how many columns the errors are computed from
 
 
 def _worth_keeping(state: LossState) -> bool:
@@ -284,19 +290,55 @@ def _row_losses(
     return losses
 
 
-def _values(state: LossState, candidates: NDArray[np.intp], rho: Float) -> Float:
-    """Return a loss that needs all rows together, (c), a chunk of candidates at a time."""
-    features, problem = state.features, state.problem
-    problem.X.fetch(candidates.tolist())
-    width = max(1, PREDICTION_ELEMENTS // (len(rho) * problem.n_samples))
-    parts = []
-    for first in range(0, len(candidates), width):
-        chunk = candidates[first : first + width]
-        beta, delta = features.coefficients(chunk).beta, features.delta[chunk]
-        question = ask(candidate_predictions, chunk, beta, delta, rho[:, chunk])
-        whole = whole_predictions(state.samples, problem, question)
-        parts.append(state.criterion_loss.values(*whole))
-    return np.concatenate(parts)
+def _losses_with(
+    state: LossState, candidates: NDArray[np.intp], loss: Loss, factors: Float | None
+) -> Float:
+    """Return losses with each of some candidates added, (c); `factors` multiply weights of rows.
+
+    A loss of all rows together is computed for a few candidates at a time.
+    """
+    layout, values, count = state.layout, np.empty(len(candidates)), len(candidates)
+    if not loss.is_additive:
+        state.problem.X.fetch(layout.columns(candidates).tolist())
+        widest = int(layout.widths(candidates).max())
+        each = state.problem.n_samples * (state.problem.n_targets + widest - 1)
+        count = max(1, PREDICTION_ELEMENTS // each)
+    for first in range(0, len(candidates), count):
+        models, positions = _models_with(state, candidates[first : first + count])
+        values[first + positions] = _losses_of(state, models, loss, factors, reads_X=True)
+    return values
+
+
+def _models_with(
+    state: LossState, candidates: NDArray[np.intp]
+) -> tuple[_Models, NDArray[np.intp]]:
+    """Return the models with each candidate added, and the positions of these candidates."""
+    features, layout = state.features, state.layout
+    if layout.is_single:
+        beta, delta = features.coefficients(candidates).beta, features.delta[candidates]
+        rho = features.tau[:, candidates] / delta
+        errors = partial(candidate_errors, indices=candidates, beta=beta, delta=delta, rho=rho)
+        return _Models(errors, len(candidates), len(candidates)), np.arange(len(candidates))
+    parts = list(layout.parts(candidates))
+    groups = [directions(part, roots_of(state, part)[0], features.tau) for part in parts]
+    betas = [features.coefficients(part.columns.ravel()).beta for part in parts]
+    width = sum(part.columns.size for part in parts)
+    models = _Models(partial(group_errors, groups=groups, betas=betas), len(candidates), width)
+    return models, np.concatenate([part.positions for part in parts])
+
+
+def _losses_of(
+    state: LossState, models: _Models, loss: Loss, factors: Float | None, reads_X: bool = False
+) -> Float:
+    """Return the losses of models, (c); those that need columns of X `reads_X`, in one pass."""
+    if not loss.is_additive:
+        question = ask(predictions_with, *models)
+        return loss.values(*whole_predictions(state.samples, state.problem, question))
+    question = ask(losses_with, *models, loss, factors)
+    if reads_X:
+        question = ask(RowBlock.over_chunks, question)
+    values: Float = state.samples.total(question).values
+    return values if factors is not None else values / state.problem.n_samples
 
 
 def _factors(samples: SampleSpace, loss: Loss) -> Float:

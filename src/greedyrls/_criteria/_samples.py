@@ -125,7 +125,7 @@ class SampleSpace(BlockSet[RowBlock]):
         other._latest = None
         return other
 
-    def start(self, fit_intercept: bool, is_shared: bool = False) -> StartSums:
+    def start(self, fit_intercept: bool) -> StartSums:
         """Compute the start of feature space in one pass; blocks move to the empty model."""
         weight, target_means, *_ = self.weights
         if not fit_intercept:
@@ -137,9 +137,7 @@ class SampleSpace(BlockSet[RowBlock]):
         self._means = means if fit_intercept else None
         intercept_weight = weight if fit_intercept else None
         spare = SPARE_BYTES / self._rows
-        self.become(
-            ask(RowBlock.begin, target_means, self._means, intercept_weight, spare, is_shared)
-        )
+        self.become(ask(RowBlock.begin, target_means, self._means, intercept_weight, spare))
         if fit_intercept:
             diagonal = self._centre(diagonal, correlation, means, weight)
             is_far = weight * means**2 > _FAR * diagonal

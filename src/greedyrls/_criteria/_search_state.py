@@ -15,8 +15,14 @@ from .._features import FeatureSpace, FoldSpace, GramColumns, Ranking
 from .._problem import Loss, Problem, layout_of
 from .._rows import BlockSet, Removals
 from ..path import Moments
-from ._choice import NumericalLimit, fold_error, mean_tolerances, tie_tolerances
-from ._entries import bar_spanned, chosen_groups, open_candidates
+from ._choice import (
+    HasCandidates,
+    HasSelection,
+    NumericalLimit,
+    fold_error,
+    mean_tolerances,
+    tie_tolerances,
+)
 from ._samples import StartSums
 
 # Gram columns fetched at a time where features come and go.
@@ -55,6 +61,34 @@ class SearchData:
             # A chosen centre takes its neighbours with it, which were ranked next.
             gram.narrow()
         return gram
+
+
+def open_candidates(state: HasCandidates, too_expensive: NDArray[np.bool_] | None = None) -> None:
+    """Make all features candidates but those chosen, excluded, spanned or too expensive (n)."""
+    barred, problem = state.barred, state.problem
+    barred[:] = -np.inf
+    barred[[*problem.excluded, *state.layout.others, *state.selected]] = np.inf
+    if too_expensive is not None:
+        barred[too_expensive] = np.inf
+    state.bar_spanned()
+
+
+def bar_spanned(state: HasCandidates, spanned: NDArray[np.bool_] | None) -> bool:
+    """Exclude features that the chosen ones span; returns whether no candidate is left then."""
+    if spanned is None:
+        return False
+    state.barred[spanned] = np.inf
+    return not (state.barred < 0.0).any()
+
+
+def chosen_groups(state: HasSelection, positions: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Return the positions of the columns of chosen groups among all chosen columns."""
+    order = {column: position for position, column in enumerate(state.selected)}
+    entries = state.layout.entries(state.selected)
+    return [
+        np.array([order[column] for column in state.layout.members(entries[position])])
+        for position in positions.tolist()
+    ]
 
 
 class Held(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -24,7 +23,6 @@ from .._features import (
 from .._features import removal_squares as removal_norms
 from .._problem import Loss, make_loss
 from .._rows import (
-    BoundTerms,
     Removals,
     at_set,
     chosen_products,
@@ -35,7 +33,7 @@ from .._rows import (
 )
 from ._choice import NumericalLimit
 from ._loo_data import LooData, total_of
-from ._samples import Lowest, SampleSpace, Scores
+from ._samples import SampleSpace, Scores
 from ._search_state import (
     Held,
     SearchState,
@@ -130,12 +128,6 @@ class SelectionState(SearchState):
         if len(parts) == 1:
             return parts[0]
         return Scores(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
-
-    def score_lowest(self, terms: Callable[[], BoundTerms], count: int) -> Lowest | None:
-        """Return the candidates of lowest bound with their scores; None if not possible."""
-        if self.problem.n_available - self.size <= count:
-            return None
-        return self.samples.score_lowest(self.features, terms, count)
 
     def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""

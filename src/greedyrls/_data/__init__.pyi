@@ -18,6 +18,7 @@ from ._file_memory import Needs as Needs
 from ._file_memory import WholeArrays as WholeArrays
 from ._file_memory import check_limit as check_limit
 from ._file_memory import default_limit as default_limit
+from ._file_memory import physical_bytes as physical_bytes
 from ._file_memory import size_in_words as size_in_words
 from ._file_sources import ArraySource as ArraySource
 from ._files import DataFile as DataFile
@@ -30,6 +31,7 @@ from ._kernel_matrix import KernelMatrix as KernelMatrix
 from ._kernel_matrix import kernel_matrix as kernel_matrix
 from ._matrix import Matrix as Matrix
 from ._matrix import column_numbers as column_numbers
+from ._matrix import columns_once as columns_once
 from ._matrix import passes_over as passes_over
 from ._matrix import pin_column as pin_column
 from ._matrix import product as product

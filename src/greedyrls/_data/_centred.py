@@ -6,7 +6,7 @@ row j by the scale of its query. Rows that count in no query have the scale 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,42 +16,30 @@ from scipy import sparse
 
 from .._base import LEAST_TILE_ROWS, Float
 from ._dense import DenseMatrix
-from ._file_memory import Needs, Room
+from ._file_memory import Needs
 from ._matrix import SET_ELEMENTS, Answer, Matrix, Rows
+from ._views import View
 
 Queries = NDArray[np.intp]
 
 
-class CentredMatrix(Matrix):
+class CentredMatrix(View):
     """X̃ of a matrix whose vectors are in host memory; tiles of it are centred when they are read.
 
     `query_of` (m) are the queries, `weights` (m) those of the means, and `scale` (m) is D.
     """
 
     def __init__(self, X: Matrix, query_of: Queries, weights: Float, scale: Float) -> None:
-        self._X, self._query_of, self._scale = X, query_of, scale
-        self.noun, self.is_in_memory = X.noun, X.is_in_memory
-        self.passes_dominate, self.keeps_columns = X.passes_dominate, X.keeps_columns
-        self.has_own_threads, self.kept = X.has_own_threads, X.kept
+        super().__init__(X)
+        self._query_of, self._scale = query_of, scale
         count = int(query_of.max()) + 1
         X.reserve(Needs(other_bytes=16 * count * X.shape[1]))
         self._means = _query_means(X, query_of, weights, count)
-        self._note()
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples m and of features n."""
-        return self._X.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of differences from means."""
         return np.dtype(np.float64)
-
-    @property
-    def memory(self) -> Room | None:
-        """The division of the memory that X may use; None if it is not limited."""
-        return self._X.memory
 
     def reserve(
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
@@ -59,17 +47,7 @@ class CentredMatrix(Matrix):
         """Divide the memory that X may use for a search; the means and a tile take part of it."""
         m, n = self.shape
         other = self._means.nbytes + 8 * min(m * n, SET_ELEMENTS)
-        self._X.reserve(replace(needs, other_bytes=other), verbose, chunk_rows, n_jobs)
-        self.column_bytes = self._X.column_bytes
-
-    def fetch(self, indices: Iterable[int]) -> None:
-        """Make columns available, by a pass if one of them is missing."""
-        self._X.fetch(indices)
-        self._note()
-
-    def _note(self) -> None:
-        """Count the passes over X as those over this matrix."""
-        self.rows_read, self.share_of_waiting = self._X.rows_read, self._X.share_of_waiting
+        self._whole.reserve(replace(needs, other_bytes=other), verbose, chunk_rows, n_jobs)
 
     def _centred(self, values: NDArray[Any], rows: Any, indices: Any = slice(None)) -> Float:
         """Return rows of some columns of X (rows × c) minus their means, scaled."""
@@ -79,24 +57,22 @@ class CentredMatrix(Matrix):
 
     def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
         """Return columns minus their means, one per row of the result, for all rows or some."""
-        values = self._X.columns(indices, rows)
-        self._note()
+        values = self._whole.columns(indices, rows)
         return np.ascontiguousarray(self._centred(values.T, rows, indices).T)
 
     def part(self, rows: Rows, indices: NDArray[np.intp] | None = None) -> Float:
         """Return rows of some columns (or all) minus their means, (rows × c)."""
-        values = self._X.part(rows, indices)
+        values = self._whole.part(rows, indices)
         return self._centred(values, rows, slice(None) if indices is None else indices)
 
     def chunks(self) -> Iterator[tuple[slice, Matrix]]:
         """Yield all rows in order, a tile at a time: one pass."""
         height = max(LEAST_TILE_ROWS, SET_ELEMENTS // self.shape[1])
-        for inside, chunk in self._X.chunks():
+        for inside, chunk in self._whole.chunks():
             for top in range(inside.start, inside.stop, height):
                 rows = slice(top, min(inside.stop, top + height))
                 values = chunk.part(slice(top - inside.start, rows.stop - inside.start))
                 yield rows, DenseMatrix(self._centred(values, rows))
-        self._note()
 
     def map_tiles(
         self, question: Callable[[slice, Matrix], Answer], n_vectors: int
@@ -104,16 +80,15 @@ class CentredMatrix(Matrix):
         """Yield `question(rows, tile)` for the tiles of X, by its threads."""
 
         def ask(rows: slice, tile: Matrix) -> Answer:
-            if tile is self._X:  # a file by columns, whose tiles of rows are read one by one
+            if tile is self._whole:  # a file by columns, whose tiles of rows are read one by one
                 return question(rows, self)
             return question(rows, DenseMatrix(self._centred(tile.part(slice(None)), rows)))
 
-        yield from self._X.map_tiles(ask, n_vectors)
-        self._note()
+        yield from self._whole.map_tiles(ask, n_vectors)
 
     def first_non_finite(self) -> tuple[int, int, float] | None:
         """Return row, column and value of a NaN or infinite value of X, or None."""
-        return self._X.first_non_finite()
+        return self._whole.first_non_finite()
 
 
 def _query_means(X: Matrix, query_of: Queries, weights: Float, count: int) -> Float:

@@ -169,25 +169,6 @@ class ColumnFileMatrix(LimitedMatrix[ColumnSource]):
         ]
         return found[0] if found else None
 
-    def entries(
-        self, indices: NDArray[np.intp]
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp], Float]:
-        """Return rows, columns and values of the nonzero values of some columns."""
-        where, owners, values = DenseMatrix(self.part(slice(None), indices)).entries(
-            np.arange(len(indices))
-        )
-        return where, indices[owners], values
-
-    def distances(
-        self, means: Float | None, is_used: NDArray[np.bool_] | None
-    ) -> tuple[Float, Float]:
-        """Return the largest |x_i − mean_i| of the used rows and the number of nonzero x_i, (n)."""
-        parts = self.over_tiles(
-            lambda columns, tile: tile.distances(None if means is None else means[columns], is_used)
-        )
-        largest, count = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        return largest, count
-
 
 class _RowSet(Matrix):
     """Rows of a matrix by columns, minus a shift; read when they are asked for."""

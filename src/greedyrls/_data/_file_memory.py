@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ import numpy as np
 
 # The default limit, as a share of the machine's memory.
 _DEFAULT_SHARE = 0.25
+# Memory of a machine that does not say how much it has.
+_UNKNOWN_BYTES = 8 << 30
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _UNITS |= {f"{unit}I": 2 ** (10 * power) for power, unit in enumerate("KMGT", start=1)}
 # Chunks in memory: one in use, one waiting, one being read.
@@ -120,13 +123,18 @@ def check_limit(memory_limit: Any) -> int | None:
     return int(value)
 
 
+def physical_bytes() -> float:
+    """Return the physical memory of this machine in bytes; infinite if it is not available."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
 def default_limit() -> int:
     """Return the default limit in bytes, a share of the memory of the machine."""
-    try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not available on every system
-        total = 8 << 30
-    return int(_DEFAULT_SHARE * total)
+    total = physical_bytes()
+    return int(_DEFAULT_SHARE * (total if math.isfinite(total) else _UNKNOWN_BYTES))
 
 
 def _whole_in_words(whole: WholeArrays) -> str:

@@ -139,15 +139,6 @@ class FileMatrix(LimitedMatrix[Source]):
             result[row] = self.kept.cache.get(index, rows)
         return result
 
-    def columns_once(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
-        """Some columns, by a pass; none of them is kept."""
-        order = np.arange(self.shape[0])[rows]
-        result = np.empty((len(indices), len(order)))
-        for inside, chunk in self.chunks():
-            (where,) = ((order >= inside.start) & (order < inside.stop)).nonzero()
-            result[:, where] = chunk.columns(indices, order[where] - inside.start)
-        return result
-
     def part(self, rows: Rows, indices: NDArray[np.intp] | None = None) -> NDArray[Any]:
         """Some rows of some columns; of all columns a few rows next to each other are read."""
         if indices is None and isinstance(rows, slice):

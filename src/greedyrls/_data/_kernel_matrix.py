@@ -31,47 +31,6 @@ _RECENT_COLUMNS = 128
 _RECENT_ELEMENTS = 1 << 22
 
 
-class KernelSource:
-    """Rows of k(x_j, c_i) as a source of chunks; counts the values that were computed."""
-
-    def __init__(self, kernel: Kernel, points: Any, pool: Any) -> None:
-        self.kernel = kernel
-        self.points = points
-        self.pool = pool
-        self.evaluations = 0
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """m and n."""
-        return int(self.points.shape[0]), int(self.pool.shape[0])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Of the numbers."""
-        return np.dtype(np.float64)
-
-    @property
-    def overhead(self) -> int:
-        """Bytes beside the values: there is room for three chunks, of which one is enough."""
-        return 0
-
-    @property
-    def name(self) -> str:
-        """For messages."""
-        return f"the {self.kernel.name} kernel"
-
-    def values(self, points: Any, centers: Any) -> Float:
-        """The kernel of some points and centres, counted."""
-        self.evaluations += int(points.shape[0]) * int(centers.shape[0])
-        return self.kernel(points, centers)
-
-    def chunks(self, height: int) -> Iterator[NDArray[Any]]:
-        """All rows in order, `height` of them at a time."""
-        for block in point_blocks(self.points):
-            for top in range(0, int(block.shape[0]), height):
-                yield self.values(block[top : top + height], self.pool)
-
-
 class CenterColumns(KeptColumns):
     """Columns of chosen centres, and those scored lately, of which none costs a pass."""
 
@@ -88,17 +47,13 @@ class CenterColumns(KeptColumns):
 
 
 class KernelMatrix(Matrix):
-    """X (m × n) = k(points, pool) for one search, computed within some bytes of memory.
+    """X (m × n) = k(points, pool) for one search, within some bytes of memory.
 
     `row_of` (n) are the rows that the centres of the pool are, if they are rows.
     """
 
     noun = "made of kernel columns"
-    passes_dominate = True
-    keeps_columns = True
     has_own_threads = True
-    # All of a pass: making the values takes far longer than a product with a few vectors.
-    share_of_waiting = 1.0
 
     def __init__(
         self,
@@ -108,43 +63,26 @@ class KernelMatrix(Matrix):
         memory_limit: int | None = None,
         row_of: NDArray[np.intp] | None = None,
     ) -> None:
-        self._source = KernelSource(kernel, points, pool)
+        self._kernel, self._points, self._pool = kernel, points, pool
+        self.evaluations = 0  # how many values of the kernel were computed
         self._limit = default_limit() if memory_limit is None else memory_limit
-        self._room: Room | None = None
-        self._verbose = 0
         self.row_of = row_of
         self.center_diagonal = kernel.diagonal(pool)  # (n) k(c_i, c_i)
-        # Columns of chosen centres, and those scored lately; `reserve` sets the limits.
-        self._columns = CenterColumns()
-        self.kept: KeptColumns = self._columns
 
     @property
     def shape(self) -> tuple[int, int]:
         """The number of samples m and of centres n."""
-        return self._source.shape
+        return int(self._points.shape[0]), int(self._pool.shape[0])
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of the numbers."""
-        return self._source.dtype
+        return np.dtype(np.float64)
 
     @property
     def centers(self) -> KernelMatrix:
         """The kernel and its centres: the penalty is that of functions."""
         return self
-
-    @property
-    def memory(self) -> Room | None:
-        """How the memory that it may use is shared out."""
-        if self._room is None:
-            self.reserve(Needs())
-        assert self._room is not None
-        return self._room
-
-    @property
-    def evaluations(self) -> int:
-        """How many values of the kernel were computed."""
-        return self._source.evaluations
 
     def centers_at(self, is_there: NDArray[np.bool_]) -> list[int]:
         """Candidates that are some of the rows (m)."""
@@ -152,6 +90,51 @@ class KernelMatrix(Matrix):
             return []
         candidates: list[int] = np.flatnonzero(is_there[self.row_of]).tolist()
         return candidates
+
+    def _tiles(self, points: Any, centers: Any, height: int) -> Iterator[Float]:
+        """The kernel of points and centres, `height` points at a time."""
+        for block in point_blocks(points):
+            for top in range(0, int(block.shape[0]), height):
+                values = self._kernel(block[top : top + height], centers)
+                self.evaluations += values.size
+                yield values
+
+    def first_non_finite(self) -> tuple[int, int, float] | None:
+        """Row, column and value of a NaN or infinity, in the points if these are in a file."""
+        if isinstance(self._points, MatrixPoints):
+            return self._points.first_non_finite()
+        return super().first_non_finite()
+
+    def center_column(self, index: int) -> Float:
+        """k(c_i, c_b) for all centres of the pool, (n)."""
+        center = self._pool[np.array([index])]
+        tiles = self._tiles(self._pool, center, _CHUNK_ELEMENTS)
+        return np.concatenate([values[:, 0] for values in tiles])
+
+
+class ComputedKernelMatrix(KernelMatrix):
+    """X = k(points, pool) as it is needed, in passes over the points."""
+
+    passes_dominate = True
+    keeps_columns = True
+    # All of a pass: making the values takes far longer than a product with a few vectors.
+    share_of_waiting = 1.0
+
+    _room: Room | None = None
+    _verbose = 0
+
+    @cached_property
+    def kept(self) -> CenterColumns:  # type: ignore[override]  # not shared by all matrices
+        """Columns of chosen centres, and those scored lately; `reserve` sets the limits."""
+        return CenterColumns()
+
+    @property
+    def memory(self) -> Room:
+        """How the memory that it may use is shared out."""
+        if self._room is None:
+            self.reserve(Needs())
+        assert self._room is not None
+        return self._room
 
     def reserve(
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
@@ -165,31 +148,28 @@ class KernelMatrix(Matrix):
         if chunk_rows is not None:
             height = min(chunk_rows, height)
         self._room, self._verbose = room._replace(chunk_rows=height), verbose
-        self._columns.pinned.limit = max(1, needs.n_chosen)
+        self.kept.pinned.limit = max(1, needs.n_chosen)
         allowed = min(_RECENT_ELEMENTS // m, room.column_bytes // (8 * m), _RECENT_COLUMNS)
-        self._columns.recent.limit = max(1, allowed)
+        self.kept.recent.limit = max(1, allowed)
 
     def fetch(self, indices: Iterable[int]) -> None:
         """Have some columns that will be asked for, if they are few enough to be kept."""
         if self._room is None:
             self.reserve(Needs())
-        lacking = self._columns.recent.missing(self._columns.pinned.missing(indices))
-        if lacking and len(lacking) <= self._columns.recent.limit:
-            self._columns.recent.add(lacking, self._compute(lacking))
+        lacking = self.kept.recent.missing(self.kept.pinned.missing(indices))
+        if lacking and len(lacking) <= self.kept.recent.limit:
+            self.kept.recent.add(lacking, self._compute(lacking))
 
     def _compute(self, indices: list[int], rows: Rows = slice(None)) -> Float:
         """Some columns, one per row of the result, made some rows at a time."""
-        source, m = self._source, self.shape[0]
-        centers = source.pool[np.array(indices, dtype=np.intp)]
+        m, centers = self.shape[0], self._pool[np.array(indices, dtype=np.intp)]
         is_whole = isinstance(rows, slice) and rows == slice(None)
-        points = source.points if is_whole else source.points[rows]
+        points = self._points if is_whole else self._points[rows]
         result = np.empty((len(indices), m if is_whole else int(points.shape[0])))
         height, first = max(1, _CHUNK_ELEMENTS // max(1, len(indices))), 0
-        for block in point_blocks(points):
-            for top in range(0, int(block.shape[0]), height):
-                values = source.values(block[top : top + height], centers)
-                result[:, first : first + len(values)] = values.T
-                first += len(values)
+        for values in self._tiles(points, centers, height):
+            result[:, first : first + len(values)] = values.T
+            first += len(values)
         return result
 
     def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
@@ -197,7 +177,7 @@ class KernelMatrix(Matrix):
         wanted = indices.tolist()
         if isinstance(rows, slice) and rows == slice(None):
             self.fetch(wanted)
-        pinned, latest = self._columns.pinned, self._columns.recent
+        pinned, latest = self.kept.pinned, self.kept.recent
         if not any(index in pinned or index in latest for index in wanted):
             return self._compute(wanted, rows)
         compute = partial(self._compute, rows=rows)
@@ -209,76 +189,35 @@ class KernelMatrix(Matrix):
 
     def chunks(self) -> Iterator[tuple[slice, DenseMatrix]]:
         """All rows in order: one pass."""
-        m, room = self.shape[0], self.memory
-        assert room is not None
+        m = self.shape[0]
         label = f"kernel, pass {passes_over(self) + 1}"
         top = 0
         with closing(progress_bar(self._verbose, m, what="reading", label=label)) as bar:
-            for chunk in self._source.chunks(room.chunk_rows):
+            for chunk in self._tiles(self._points, self._pool, self.memory.chunk_rows):
                 rows = slice(top, top + len(chunk))
                 yield rows, DenseMatrix(chunk)
                 top = rows.stop
                 self.rows_read += len(chunk)
                 bar.advance(len(chunk))
 
-    def first_non_finite(self) -> tuple[int, int, float] | None:
-        """Row, column and value of a NaN or infinity, in the points if these are in a file."""
-        points = self._source.points
-        if isinstance(points, MatrixPoints):
-            return points.first_non_finite()
-        return super().first_non_finite()
-
-    def center_column(self, index: int) -> Float:
-        """k(c_i, c_b) for all centres of the pool, (n)."""
-        source = self._source
-        n, center = self.shape[1], source.pool[np.array([index])]
-        return np.concatenate(
-            [
-                source.values(source.pool[top : top + _CHUNK_ELEMENTS], center)[:, 0]
-                for top in range(0, n, _CHUNK_ELEMENTS)
-            ]
-        )
-
 
 class StoredKernelMatrix(KernelMatrix):
     """X = k(points, pool) in memory, column by column; evaluated once, when it is first used."""
-
-    passes_dominate = keeps_columns = False
-    share_of_waiting = 0.0
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        points: Any,
-        pool: Any,
-        memory_limit: int | None = None,
-        row_of: NDArray[np.intp] | None = None,
-    ) -> None:
-        super().__init__(kernel, points, pool, memory_limit, row_of)
-        self.kept = KeptColumns()
 
     @cached_property
     def _whole(self) -> DenseMatrix:
         (m, n), top = self.shape, 0
         values: Float = np.empty((m, n), order="F")
-        for chunk in self._source.chunks(max(1, _CHUNK_ELEMENTS // n)):
+        for chunk in self._tiles(self._points, self._pool, max(1, _CHUNK_ELEMENTS // n)):
             values[top : top + len(chunk)] = chunk
             top += len(chunk)
         return DenseMatrix(values)
-
-    @property
-    def memory(self) -> None:
-        """Return None: the values have their memory."""
-        return
 
     def reserve(
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
     ) -> None:
         """Raise an error if the memory for the values and a search is too little."""
         share_out(self.shape, self.dtype, self.nbytes, self._limit, needs)
-
-    def fetch(self, indices: Iterable[int]) -> None:
-        """No-op: all columns are in memory."""
 
     def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
         """Return columns, one per row of the result, for all rows or some."""
@@ -306,4 +245,6 @@ def kernel_matrix(
     """Return X = k(points, pool), stored if it takes at most half of the memory."""
     limit = default_limit() if memory_limit is None else memory_limit
     fits = 8 * points.shape[0] * pool.shape[0] <= _STORED_SHARE * limit
-    return (StoredKernelMatrix if fits else KernelMatrix)(kernel, points, pool, limit, row_of)
+    return (StoredKernelMatrix if fits else ComputedKernelMatrix)(
+        kernel, points, pool, limit, row_of
+    )

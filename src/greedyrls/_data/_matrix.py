@@ -122,10 +122,6 @@ class Matrix(ABC):
         The caller may overwrite the result.
         """
 
-    def columns_once(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
-        """Return columns as `columns` does; those of X that cost a pass are not kept."""
-        return self.columns(indices, rows)
-
     @abstractmethod
     def chunks(self) -> Iterator[tuple[slice, Matrix]]:
         """Yield all rows in order, as matrices in memory with their slices of rows: one pass."""
@@ -156,7 +152,7 @@ class Matrix(ABC):
         They are ascending. Matrices in memory copy them, others have a view.
         """
         # Imported here because its module imports this one.
-        from ._rows_of import RowsOf
+        from ._views import RowsOf
 
         return RowsOf(self, np.arange(self.shape[0])[rows])
 
@@ -253,6 +249,18 @@ class Matrix(ABC):
 def product(X: Matrix, V: Float) -> Float:
     """Multiply V (c × m) by X in float64, (c × n), reading X once."""
     return X.sums(V, None, False)[0]
+
+
+def columns_once(X: Matrix, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
+    """Return columns as `X.columns` does; those that cost a pass are read by one, and not kept."""
+    if not (X.keeps_columns and X.kept.missing(indices.tolist())):
+        return X.columns(indices, rows)
+    order = np.arange(X.shape[0])[rows]
+    result = np.empty((len(indices), len(order)))
+    for inside, chunk in X.chunks():
+        (where,) = ((order >= inside.start) & (order < inside.stop)).nonzero()
+        result[:, where] = chunk.columns(indices, order[where] - inside.start)
+    return result
 
 
 def pin_column(X: Matrix, index: int) -> None:

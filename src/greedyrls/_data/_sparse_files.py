@@ -13,7 +13,6 @@ from .._base import Float
 from ._sparse import SparseMatrix
 
 PARTS = ("indptr", "indices", "data")
-FORMS = ("columns", "rows")
 
 
 class SparseFile:

@@ -3,6 +3,9 @@
 The recurrences of docs/theory.md ("Folds"), with a leading axis for the K splits. For each split
 A = X_T'X_T + P on its training rows T, all columns minus their means over T; L its partial factor.
 On the held-out rows F: ‖z_i‖², r·z_i, V_si = x_i·q_s, q_u·q_s and ‖r‖². No row of X is read.
+
+On the host only the filled part of arrays is read. On a device, where a step is recorded, their
+shapes are fixed: the rest is 0, and indices of features and positions are vectors of length one.
 """
 
 from __future__ import annotations
@@ -19,17 +22,21 @@ from .._base import (
     Float,
     at,
     copy,
+    namespace_of,
     numbers_on,
+    put_at,
+    put_row,
+    raise_to,
     take,
     to_device,
     to_host,
+    with_last,
 )
 from .._problem import Part
 from .._rows import Candidates, SetSums
 from ._chosen_model import ChosenModel
 from ._group_pairs import FoldPairs, GroupPairs, joint_coefficients
 from ._penalties import Penalty
-from ._stacked_space import StackedSpace, StepPivots
 
 
 class HeldOut(NamedTuple):
@@ -40,7 +47,7 @@ class HeldOut(NamedTuple):
     energy: Float  # ‖r‖² after the step
 
 
-class FoldSpace(StackedSpace):
+class FoldSpace:
     """The part of a search's state that has no rows, for all splits."""
 
     def __init__(
@@ -85,7 +92,12 @@ class FoldSpace(StackedSpace):
         self.location = location
         if location.on_device:
             self._send()
-        super().__init__(self.tau.shape, capacity, True, location)
+        K, t, n = self.tau.shape
+        self._L = location.buffer((K, capacity, n))
+        self._V = location.buffer((K, capacity, n))
+        self._inverse = location.zeros((K, capacity, capacity))  # of the chosen columns of L
+        self._overlap = location.zeros((K, capacity, capacity))  # q_u·q_s
+        self._weights = location.zeros((K, capacity, t))
 
     def _send(self) -> None:
         """Move the arrays from the host, where sums are added up, to the device in one transfer."""
@@ -101,6 +113,11 @@ class FoldSpace(StackedSpace):
         """The number of chosen features, |S|."""
         return len(self.selected)
 
+    @property
+    def capacity(self) -> int:
+        """The number of features that fit into the arrays."""
+        return int(self._L.shape[1])
+
     def columns(self, train: Float, test: Float, index: Array | int) -> tuple[Float, Float]:
         """Return X'x_b of a feature on training and held-out rows from its sums (K × n)."""
         mean = at(self.means, index)[:, None]
@@ -115,7 +132,7 @@ class FoldSpace(StackedSpace):
     def losses(self) -> Float:
         """Return held-out sums of squares with each feature added, (K × t × n)."""
         rho = self.tau / self.delta[:, None, :]
-        values = rho * self.norms[:, None, :]
+        values: Float = rho * self.norms[:, None, :]
         values -= 2.0 * self.inner
         values *= rho
         values += self.energy[:, :, None]
@@ -216,13 +233,64 @@ class FoldSpace(StackedSpace):
         measured: HeldOut,
     ) -> None:
         """Do the arithmetic of `add`; with vectors for index and |S|, beta is (K × capacity)."""
+        xp = namespace_of(beta)
+        filled = slice(size) if isinstance(size, int) else slice(None)
         delta = copy(at(self.delta, index))
-        pivots = StepPivots(
-            delta, at(self.tau, index) / delta[:, None], measured.norms, measured.inner
-        )
-        column = self.penalty.added(index, on_train)
-        self.advance(index, size, beta, column, on_test, pivots)
+        rho, root = at(self.tau, index) / delta[:, None], xp.sqrt(delta)[:, None]
+        L, V = self._L[:, filled], self._V[:, filled]
+        on_chosen = copy(at(L, index))  # (K × s)
+        across = self._overlap[:, filled, filled] @ on_chosen[:, :, None]
+        overlap = (at(V, index) - across[:, :, 0]) / root
+        both = xp.stack((on_chosen, overlap), axis=1) @ L  # (K × 2 × n)
+        row = (self.penalty.added(index, on_train) - both[:, 0]) / root
+        v = (on_test - (on_chosen[:, None, :] @ V)[:, 0]) / root
+        put_row(self._V, size, v)
+        q_z = v - both[:, 1]
+        put_at(row, index, root[:, 0])
+        put_row(self._L, size, row)
+        q_q = (measured.norms / delta)[:, None]
+        self._update_candidates(row, q_z, q_q, measured.inner / root, rho * root)
+
+        put_row(self._inverse, size, with_last(beta / -root, size, 1.0 / root[:, 0]))
+        overlap = with_last(overlap, size, q_q[:, 0])
+        put_row(self._overlap, size, overlap)
+        put_at(self._overlap[:, : overlap.shape[1]], size, overlap)
+        self._weights[:, filled] -= beta[:, :, None] * rho[:, None, :]
+        put_row(self._weights, size, rho)
         self.energy[...] = measured.energy
+
+    def _update_candidates(
+        self, row: Float, q_z: Float, q_q: Float, q_r: Float, step: Float
+    ) -> None:
+        """Update all features after a pivot with l and q·z (K × n), q·q (K × 1) and q·r (K × t)."""
+        squares = row * row
+        self.delta -= squares
+        raise_to(self.delta, self._floor)
+        squares *= q_q
+        squares -= (2.0 * row) * q_z
+        self.norms += squares
+        raise_to(self.norms, 0.0)
+        self.inner += (step * q_q - q_r)[:, :, None] * row[:, None, :]
+        self.inner -= step[:, :, None] * q_z[:, None, :]
+        self.tau -= step[:, :, None] * row[:, None, :]
+        if self.pairs is not None:
+            self.pairs.update(row, q_z, q_q)
+
+    def grow(self, capacity: int) -> None:
+        """Enlarge all arrays for `capacity` chosen features."""
+        more = capacity - self.capacity
+        rows, square = (more, 0), (more, more)
+        self._L, self._V = self._enlarged(self._L, rows), self._enlarged(self._V, rows)
+        self._inverse = self._enlarged(self._inverse, square)
+        self._overlap = self._enlarged(self._overlap, square)
+        self._weights = self._enlarged(self._weights, rows)
+
+    def _enlarged(self, values: Float, more: tuple[int, int]) -> Float:
+        """Return values padded with zeros at the end of the last two axes."""
+        stack, height, width = values.shape
+        wide = self.location.zeros((stack, height + more[0], width + more[1]))
+        wide[:, :height, :width] = values
+        return wide
 
     def move_to(
         self,
@@ -248,7 +316,6 @@ class FoldSpace(StackedSpace):
         steps = inverse @ self.correlation[:, :, features].transpose(0, 2, 1)  # (K × |S| × t)
         q_r = self._test_inner[:, :, features] @ back  # (K × t × |S|) of r at the start
         across = overlap @ L
-        assert self._V is not None
         self._L[:, :s], self._V[:, :s] = L, V
         self._inverse[:, :s, :s], self._overlap[:, :s, :s] = inverse, overlap
         self._weights[:, :s] = back @ steps

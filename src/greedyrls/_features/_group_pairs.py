@@ -14,19 +14,13 @@ import numpy as np
 
 from .._base import Float
 from .._problem import GroupLayout, Part, inverse_roots
-from .._rows import FoldBlock, FoldRows, SetSums
+from .._rows import ArraySum, FoldBlock, FoldRows, SetSums
 
 # Elements of X gathered at a time for products of columns within groups.
 _PAIR_ELEMENTS = 1 << 20
 
 
-class PairSums(NamedTuple):
-    """The sums Σ w x_i x_j over each set of rows, for pairs of columns in a group."""
-
-    values: Float  # (sets × P)
-
-
-def pair_sums(block: FoldBlock, layout: GroupLayout) -> PairSums:
+def pair_sums(block: FoldBlock, layout: GroupLayout) -> ArraySum:
     """Sum the pairs of all groups over each set of rows, X minus its shift, in one pass."""
     values = np.zeros((len(block.sets), layout.n_pairs))
     parts = [part for part in layout.parts(layout.firsts) if part.width > 1]
@@ -42,7 +36,7 @@ def pair_sums(block: FoldBlock, layout: GroupLayout) -> PairSums:
                 total[number, some] += (own * block.weights[rows]) @ own.swapaxes(1, 2)
     for part, total in zip(parts, sums, strict=True):
         layout.put_pairs(part, total, values)
-    return PairSums(values)
+    return ArraySum(values)
 
 
 class GroupPairs:
@@ -118,6 +112,6 @@ def fold_pairs(rows: FoldRows, layout: GroupLayout) -> FoldPairs:
     """Sum the pairs of each split: one pass over X, none if all groups have a single column."""
     if layout.n_pairs:
         rows.passes += 1
-    sums: PairSums = rows.total(partial(pair_sums, layout=layout))
+    sums: ArraySum = rows.total(partial(pair_sums, layout=layout))
     train, test, _ = rows.by_split(sums.values)
     return FoldPairs(layout, train, test)

@@ -21,10 +21,18 @@ from sklearn.model_selection import (
 from sklearn.utils import check_random_state
 
 from .._base import Float
-from ._per_row import one_per_row
 from ._row_order import FoldMembers, RowOrder, Split
-from ._shuffle import Shuffle, as_met, fold_ends, fold_ids, warn_of_rare_classes
+from ._shuffle import (
+    Shuffle,
+    as_met,
+    check_largest_class,
+    check_n_folds,
+    fold_ends,
+    fold_ids,
+    warn_of_rare_classes,
+)
 from ._time_order import TimeOrderedSplit
+from ._user_values import one_per_row
 
 Rows = NDArray[np.intp]
 
@@ -219,13 +227,7 @@ def _check_count(
 ) -> None:
     """Raise an error unless the rows with positive weight can be divided into so many folds."""
     is_used = np.ones(n_samples, dtype=bool) if weights is None else weights != 0.0
-    n_used, or_loo = int(is_used.sum()), ", or 'loo'" if takes_loo else ""
-    if n_folds < 2:
-        raise ValueError(f"{name}={n_folds} is too few folds; use at least 2{or_loo}.")
-    if n_folds > n_used:
-        raise ValueError(
-            f"{name}={n_folds} is more folds than the {n_used} samples; use fewer{or_loo}."
-        )
+    check_n_folds(n_folds, int(is_used.sum()), name, takes_loo)
     if groups is not None:
         n_groups = len(np.unique(groups[is_used]))
         if n_folds > n_groups:
@@ -235,11 +237,7 @@ def _check_count(
             )
     elif labels is not None:
         largest = int(np.unique(labels[is_used], return_counts=True)[1].max())
-        if n_folds > largest:
-            raise ValueError(
-                f"{name}={n_folds} is greater than the number of members in each class: the "
-                f"largest has {largest}. Use at most {largest} folds{or_loo}."
-            )
+        check_largest_class(n_folds, largest, name, takes_loo)
 
 
 def _splitter_pairs(

@@ -26,17 +26,11 @@ BUDGET_ROUNDING = 1e-9
 _LARGEST_COST = 1e100
 
 
-class Groups(NamedTuple):
-    """All columns in groups, sorted by their first columns, each in ascending order."""
-
-    members: tuple[tuple[int, ...], ...]
-    names: tuple[str, ...]
-
-
 class Grouping(NamedTuple):
     """The validated groups, costs and budget."""
 
-    groups: tuple[tuple[int, ...], ...] | None = None  # all features, in groups
+    # All features, in groups: sorted by their first columns, each in ascending order.
+    groups: tuple[tuple[int, ...], ...] | None = None
     names: tuple[str, ...] | None = None  # of the groups
     costs: Float | None = None  # (n); those of a group are added up
     budget: float | None = None
@@ -51,12 +45,9 @@ def grouping_of(
 ) -> Grouping:
     """Check `feature_groups`, `feature_costs` and `budget`."""
     named = _checked_groups(feature_groups, n_features, feature_names)
-    groups = _groups(named, n_features, feature_names)
+    groups, names = _groups(named, n_features, feature_names)
     costs = _costs(feature_costs, n_features, feature_names, dict(named))
-    limit = _budget(budget, costs is not None)
-    if groups is None:
-        return Grouping(None, None, costs, limit)
-    return Grouping(groups.members, groups.names, costs, limit)
+    return Grouping(groups, names, costs, _budget(budget, costs is not None))
 
 
 def _checked_groups(
@@ -88,20 +79,18 @@ def _checked_groups(
 
 def _groups(
     named: list[tuple[str, tuple[int, ...]]], n: int, names: tuple[str, ...] | None
-) -> Groups | None:
-    """Return groups that cover all n columns; ungrouped columns become groups of one.
+) -> tuple[tuple[tuple[int, ...], ...] | None, tuple[str, ...] | None]:
+    """Return groups that cover all n columns, and names; ungrouped columns become groups of one.
 
     Return None if all groups have one column: then features are chosen one at a time.
     """
     if all(len(columns) == 1 for _, columns in named):
-        return None
+        return None, None
     owned = {column for _, columns in named for column in columns}
     everything = [(name, tuple(sorted(columns))) for name, columns in named]
     everything += [(_name(column, names), (column,)) for column in range(n) if column not in owned]
     everything.sort(key=lambda group: group[1][0])
-    return Groups(
-        tuple(columns for _, columns in everything), tuple(name for name, _ in everything)
-    )
+    return tuple(columns for _, columns in everything), tuple(name for name, _ in everything)
 
 
 def _named_groups(
@@ -246,23 +235,23 @@ def whole_groups(
     """
     if grouping.groups is None or grouping.names is None:
         return forced, excluded
-    groups = Groups(grouping.groups, grouping.names)
-    owner = {column: number for number, group in enumerate(groups.members) for column in group}
+    groups = grouping.groups
+    owner = {column: number for number, group in enumerate(groups) for column in group}
     kept = list(dict.fromkeys(owner[column] for column in forced))
     left_out = {owner[column] for column in excluded}
     for number in kept:
         if number in left_out:
-            group = groups.members[number]
+            group = groups[number]
             first = next(column for column in forced if column in group)
             other = next(column for column in excluded if column in group)
             raise ValueError(
-                f"Group {groups.names[number]!r} has column {_shown(first, names)}, which is in "
+                f"Group {grouping.names[number]!r} has column {_shown(first, names)}, which is in "
                 f"forced_features, and column {_shown(other, names)}, which is in "
                 "excluded_features. A group is chosen as a whole; take one of the two out."
             )
     return (
-        tuple(column for number in kept for column in groups.members[number]),
-        tuple(sorted(column for number in left_out for column in groups.members[number])),
+        tuple(column for number in kept for column in groups[number]),
+        tuple(sorted(column for number in left_out for column in groups[number])),
     )
 
 

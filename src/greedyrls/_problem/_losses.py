@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, cast, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,14 +49,14 @@ class Components(NamedTuple):
     strata: Rows  # (m)
 
 
-class Loss(Protocol):
-    """A loss of held-out predictions."""
+class Loss:
+    """A loss of held-out predictions: by default, of all samples together, for any targets."""
 
     name: str
-    is_additive: bool  # a weighted mean of losses of single samples
-    needs_labels: bool
-    needs_every_class: bool
-    has_components: bool
+    is_additive = False  # a weighted mean of losses of single samples
+    needs_labels = False
+    needs_every_class = False
+    has_components = True
 
     def check(
         self,
@@ -70,27 +70,42 @@ class Loss(Protocol):
 
         `parameter` is the name of the user's parameter.
         """
+        if self.needs_labels:
+            _check_labels(f"{parameter}={self.name!r}", Y, weights, single_target)
+        if self.needs_every_class:
+            _check_groups(f"{parameter}={self.name!r}", Y, weights, groups_of_rows)
 
     def n_strata(self, n_targets: int) -> int:
         """Return the number of strata of an additive loss, which averages the means of strata."""
+        raise self._not_a_mean()
 
     def strata(self, Y: Float) -> Rows:
         """Return the stratum of each row, (m), for an additive loss."""
+        raise self._not_a_mean()
 
     def sample_weights(self, Y: Float, weights: Float | None) -> Float:
         """Return e (m), which sums to 1, for an additive loss Σ_j e_j ℓ_j."""
+        raise self._not_a_mean()
 
     def sample_losses(self, Y: Float, P: Float) -> Float:
         """Return ℓ (c × m) of an additive loss."""
+        raise self._not_a_mean()
+
+    def _not_a_mean(self) -> TypeError:
+        return TypeError(f"loss {self.name!r} is not a mean over samples; use values().")
 
     def values(self, Y: Float, P: Float, weights: Float | None) -> Float:
         """Return the loss of each candidate, (c)."""
+        raise NotImplementedError
 
     def components(self, Y: Float, P: Float, weights: Float | None) -> Components | None:
         """Return the contributions of the samples to the values; None if these are not known."""
+        return None
 
     def covariance(self, Y: Float, P: Float, weights: Float | None) -> Float | None:
         """Return the covariance of the values as estimates, (c × c); None if it is not known."""
+        components = self.components(Y, P, weights)
+        return None if components is None else _stratified_covariance(*components)
 
 
 def make_loss(loss: Any, parameter: str = "loss") -> Loss:
@@ -98,8 +113,8 @@ def make_loss(loss: Any, parameter: str = "loss") -> Loss:
 
     `parameter` is the name of the user's parameter. A `Loss` is returned unchanged.
     """
-    if isinstance(loss, _AnyLoss):
-        return cast("Loss", loss)
+    if isinstance(loss, Loss):
+        return loss
     names = ", ".join(repr(name) for name in get_args(LossName))
     if isinstance(loss, str):
         if loss not in _LOSSES:
@@ -155,49 +170,7 @@ def is_same_loss(one: Loss, other: Loss) -> bool:
     return one.name == other.name  # objects differ between processes
 
 
-class _AnyLoss:
-    """Base class: a loss of all samples together, for any targets."""
-
-    name: str
-    is_additive = False
-    needs_labels = False
-    needs_every_class = False
-    has_components = True
-
-    def check(
-        self,
-        Y: Float,
-        weights: Float | None,
-        groups_of_rows: Sequence[Rows],
-        single_target: bool,
-        parameter: str = "loss",
-    ) -> None:
-        if self.needs_labels:
-            _check_labels(f"{parameter}={self.name!r}", Y, weights, single_target)
-        if self.needs_every_class:
-            _check_groups(f"{parameter}={self.name!r}", Y, weights, groups_of_rows)
-
-    def n_strata(self, n_targets: int) -> int:
-        raise TypeError(f"loss {self.name!r} is not a mean over samples; use values().")
-
-    def strata(self, Y: Float) -> Rows:
-        raise TypeError(f"loss {self.name!r} is not a mean over samples; use values().")
-
-    def sample_weights(self, Y: Float, weights: Float | None) -> Float:
-        raise TypeError(f"loss {self.name!r} is not a mean over samples; use values().")
-
-    def sample_losses(self, Y: Float, P: Float) -> Float:
-        raise TypeError(f"loss {self.name!r} is not a mean over samples; use values().")
-
-    def components(self, Y: Float, P: Float, weights: Float | None) -> Components | None:
-        return None
-
-    def covariance(self, Y: Float, P: Float, weights: Float | None) -> Float | None:
-        components = self.components(Y, P, weights)
-        return None if components is None else _stratified_covariance(*components)
-
-
-class _MeanLoss(_AnyLoss):
+class _MeanLoss(Loss):
     """A weighted mean over samples, or the mean of such means over strata of samples."""
 
     is_additive = True
@@ -268,7 +241,7 @@ class _BalancedZeroOne(_ZeroOne):
         return _classes(Y)
 
 
-class _Auc(_AnyLoss):
+class _Auc(Loss):
     """1 − area under the ROC curve: the share of pairs of both classes in the wrong order."""
 
     name = "auc"
@@ -313,7 +286,7 @@ class _Auc(_AnyLoss):
         return Components(components, shares.sum(axis=0), classes)
 
 
-class _FunctionLoss(_AnyLoss):
+class _FunctionLoss(Loss):
     """A loss that a function of (y_true, y_pred) returns."""
 
     has_components = False

@@ -30,11 +30,10 @@ from .._data import (
     matrix_on,
     opened,
 )
-from ._class_weight import ClassWeights
-from ._column_errors import named_columns, numeric
-from ._date_targets import refuse_dates
+from ._classes import ClassWeights
 from ._feature_names import FeatureList, feature_indices, feature_names_of
 from ._grouping import Grouping, check_budget, grouping_of, whole_groups
+from ._user_values import named_columns, numeric, refuse_dates
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Shuffled folds: the fold of a row depends only on a seed and the row's number.
+"""A number of folds, shuffled: the fold of a row depends only on a seed and the row's number.
 
 A row's position in a random order is computed independently (by a Feistel network, a bijection of
 0 … m−1), so that workers of a cluster find the folds of their rows, the same as for rows in memory.
@@ -26,6 +26,8 @@ _ROUNDS = 8
 # Positions computed at a time, so that the dozen arrays of a round stay in the cache.
 _POSITIONS = 1 << 14
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+# The end of errors whose caller also takes leave-one-out.
+_OR_LOO = ", or 'loo'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,26 @@ def as_met(classes: Numbers) -> list[int]:
     numbers, first = np.unique(classes, return_index=True)
     order: list[int] = numbers[np.argsort(first)].tolist()
     return order
+
+
+def check_n_folds(n_folds: int, n_rows: int, name: str, takes_loo: bool) -> None:
+    """Raise an error unless rows of positive weight can be divided into so many folds."""
+    or_loo = _OR_LOO * takes_loo
+    if n_folds < 2:
+        raise ValueError(f"{name}={n_folds} is too few folds; use at least 2{or_loo}.")
+    if n_folds > n_rows:
+        raise ValueError(
+            f"{name}={n_folds} is more folds than the {n_rows} samples; use fewer{or_loo}."
+        )
+
+
+def check_largest_class(n_folds: int, largest: int, name: str, takes_loo: bool) -> None:
+    """Raise an error if no class has a row for each fold."""
+    if n_folds > largest:
+        raise ValueError(
+            f"{name}={n_folds} is greater than the number of members in each class: the "
+            f"largest has {largest}. Use at most {largest} folds{_OR_LOO * takes_loo}."
+        )
 
 
 def warn_of_rare_classes(sizes: Numbers, n_folds: int) -> None:

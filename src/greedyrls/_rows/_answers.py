@@ -1,11 +1,23 @@
-"""Answers of row blocks: sums over their rows, which are added up over blocks."""
+"""Answers of row blocks: sums over their rows, which are added up over blocks.
+
+And arguments of their questions.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .._base import Float
 from ._zero_one import Support
+
+
+class ArraySum(NamedTuple):
+    """One array, which is added up over blocks."""
+
+    values: Float
 
 
 class TargetSums(NamedTuple):
@@ -37,18 +49,6 @@ class Moments(NamedTuple):
 
     norms: Float  # (c) ‖z‖²
     correlations: Float  # (t × c) r·z
-
-
-class Along(NamedTuple):
-    """Inner products of the anchor with a candidate."""
-
-    values: Float  # (t) a·z
-
-
-class FeatureSums(NamedTuple):
-    """One number for each of several features."""
-
-    values: Float
 
 
 class ColumnShapes(NamedTuple):
@@ -117,3 +117,55 @@ class SampleStatistics(NamedTuple):
     def unpacked(cls, values: Float) -> SampleStatistics:
         """Return the statistics that lie one after the other in a vector, (6t + 4)."""
         return cls(*values[:-4].reshape(6, -1), *values[-4:].tolist())
+
+
+class RoughSums(NamedTuple):
+    """Sums over a sample of rows of positive weight, to find columns with large means."""
+
+    rows: float
+    x: Float  # (n) Σ x
+    xx: Float  # (n) Σ (x − mean)², with the mean of the block
+    weight: float  # Σ w, of all rows
+    target_means: Float  # (t) Σ w y / Σ w, of all rows
+
+
+class SetSums(NamedTuple):
+    """Weighted sums of X and Y minus their shifts over each set of rows (the first axis)."""
+
+    weight: Float  # (sets)
+    x: Float  # (sets × n)
+    xx: Float  # (sets × n)
+    xy: Float  # (sets × t × n)
+    y: Float  # (sets × t)
+    yy: Float  # (sets × t)
+
+
+class StepSums(NamedTuple):
+    """Sums over the held-out rows of each split when a feature is added."""
+
+    norms: Float  # (K) ‖z‖²
+    inner: Float  # (K × t) r·z
+    energy: Float  # (K × t) ‖r‖² after the step
+
+
+class RefinedSums(NamedTuple):
+    """Sums over the training rows of a split for a feature that the chosen ones nearly span."""
+
+    products: Float  # (|S|) X_S'z
+    norm: float  # ‖z‖²
+    inner: Float  # (t) z·(y − X_S w)
+
+
+class Candidates(NamedTuple):
+    """The columns of some candidates in the models of all splits."""
+
+    indices: NDArray[np.intp]  # (c)
+    means: Float  # (K × c) over the training rows
+    beta: Float  # (K × |S| × c)
+    rho: Float  # (K × t × c)
+    starts: NDArray[np.intp] | None = None  # where each begins, if some have several columns
+
+    @property
+    def n_candidates(self) -> int:
+        """The number of candidates."""
+        return len(self.indices) if self.starts is None else len(self.starts)

@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import HALF_TILE_ELEMENTS, LEAST_SET_ROWS, Float, kernels
-from .._problem import Loss
 from . import tiles
-from ._answers import CandidateLosses
+from ._answers import ArraySum
 from ._blocks import RowBlock
-from ._row_losses import loss_shares
 
 
 class Removals(NamedTuple):
@@ -40,18 +38,6 @@ class Removals(NamedTuple):
         return self.delta.shape[-1] if self.starts is None else len(self.starts)
 
 
-class FactorSums(NamedTuple):
-    """Inner products of scaled directions over rows."""
-
-    values: Float  # (|S| × |S|) Σ q q'
-
-
-class RemovalSums(NamedTuple):
-    """Leave-one-out sums of squares without each of several features."""
-
-    values: Float  # (t × c)
-
-
 def _row_tiles(block: RowBlock, count: int) -> Iterator[slice]:
     """Yield slices of rows, sized for work with `count` numbers for each row."""
     height = max(LEAST_SET_ROWS, HALF_TILE_ELEMENTS // max(1, count))
@@ -67,13 +53,13 @@ def _columns(block: RowBlock, features: tuple[int, ...], rows: slice) -> Float:
     return np.concatenate(parts) if parts else np.empty((0, rows.stop - rows.start))
 
 
-def factor_sums(block: RowBlock, features: tuple[int, ...], inverse: Float) -> FactorSums:
+def factor_sums(block: RowBlock, features: tuple[int, ...], inverse: Float) -> ArraySum:
     """Return Σ q q' over the rows, q = L⁻¹ x: the identity minus its penalty, up to rounding."""
     total = np.zeros((len(features), len(features)))
     for rows in _row_tiles(block, len(features)):
         q = inverse @ _columns(block, features, rows)
         total += q @ q.T
-    return FactorSums(total)
+    return ArraySum(total)
 
 
 def with_rows(block: RowBlock, features: tuple[int, ...], r: Float, d: Float) -> RowBlock:
@@ -121,7 +107,7 @@ def removed_columns(block: RowBlock, beta: Float, rows: slice | NDArray[np.intp]
     return Z
 
 
-def removal_squares(block: RowBlock, removals: Removals) -> RemovalSums:
+def removal_squares(block: RowBlock, removals: Removals) -> ArraySum:
     """This block's share of the leave-one-out sums of squares without each of some features."""
     beta, delta, rho, starts = removals
     total = np.zeros((len(rho), removals.n_removals))
@@ -132,36 +118,11 @@ def removal_squares(block: RowBlock, removals: Removals) -> RemovalSums:
         else:
             errors = tiles.loo_errors(Z.T, r, d, -delta, -rho, starts)
             total += np.square(errors, out=errors).sum(axis=1)
-    return RemovalSums(total)
+    return ArraySum(total)
 
 
-def _removal_errors(block: RowBlock, removals: Removals) -> Iterator[tuple[slice, Float]]:
-    """Leave-one-out errors (t × rows × c) without each of some features, some rows at a time."""
+def removal_errors(block: RowBlock, rows: slice, removals: Removals) -> Float:
+    """Return leave-one-out errors (t × rows × c) without each of some features."""
     beta, delta, rho, starts = removals
-    for rows in _row_tiles(block, len(rho) * len(delta)):
-        Z = removed_columns(block, beta, rows).T
-        errors = tiles.loo_errors(Z, block.r[:, rows], block.d[rows], -delta, -rho, starts)
-        if block.root_weights is not None:
-            errors /= block.positive_root()[rows, None]
-        yield rows, errors
-
-
-def removal_losses(
-    block: RowBlock, loss: Loss, factors: Float | None, removals: Removals
-) -> CandidateLosses:
-    """Return Σ_j e_j ℓ_j over the rows without each feature, as `candidate_losses`."""
-    shares = None if factors is None else loss_shares(block, loss, factors)
-    kind = loss.name.removeprefix("balanced_")
-    total = np.zeros(removals.n_removals)
-    for rows, errors in _removal_errors(block, removals):
-        row_shares = None if shares is None else shares[rows]
-        total += tiles.error_sums(kind, errors, block.y[:, rows], row_shares)
-    return CandidateLosses(total, block.n_rows * len(removals.delta))
-
-
-def removal_predictions(block: RowBlock, removals: Removals) -> Float:
-    """Leave-one-out predictions without each of some features, (t × c × rows)."""
-    values = np.empty((len(removals.rho), removals.n_removals, block.n_rows))
-    for rows, errors in _removal_errors(block, removals):
-        values[:, :, rows] = block.y[:, None, rows] - errors.transpose(0, 2, 1)
-    return values
+    Z = removed_columns(block, beta, rows).T
+    return tiles.loo_errors(Z, block.r[:, rows], block.d[rows], -delta, -rho, starts)

@@ -1,25 +1,39 @@
-"""A row block: a part of the rows of X with its part of the residuals r and of d = 1 − h.
+"""Row blocks: a part of the rows of X with its part of the residuals r and of d = 1 − h.
 
 A block is a value. Questions to it are functions of a block (`_row_sums`, `_scores`, `_row_losses`,
 `_leftovers`, `_at_set`, `_group_blocks`), and answers of several blocks are added up (`add_up`).
 Only vectors of feature space pass between a block and the driver: z of a candidate stays where the
 block is, and the driver holds a reference to it. Blocks are immutable: `begin`, `anchored`, `moved`
-and `chose` return new ones.
+and `chose` return new ones. All blocks of a search are a `BlockSet`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import copy
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
-from .._base import Float, add_up, contiguous, namespace_of, to_device
+from .._base import (
+    HOST,
+    Executor,
+    Float,
+    Handle,
+    SerialExecutor,
+    add_up,
+    contiguous,
+    long_call,
+    namespace_of,
+    to_device,
+)
 from .._data import Matrix
 from ._columns import ColumnStore
 
 Answer = TypeVar("Answer", bound=tuple[Any, ...])
+Block = TypeVar("Block")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +73,6 @@ class RowBlock:
         means: Float | None,
         total_weight: float | None,
         spare_bytes: float,
-        is_shared: bool = False,
     ) -> RowBlock:
         """Return the block at the empty model; a total weight means that there is an intercept.
 
@@ -79,9 +92,7 @@ class RowBlock:
             d[self.weights == 0.0] = 0.5
         if self.root_weights is not None:
             r *= self.root_weights
-        columns = ColumnStore(
-            self.X, self.root_weights, means, spare_bytes * self.n_rows, is_shared
-        )
+        columns = ColumnStore(self.X, self.root_weights, means, spare_bytes * self.n_rows)
         return replace(self, r=r, d=d, means=means, columns=columns)
 
     def anchored(self) -> RowBlock:
@@ -144,3 +155,52 @@ class RowBlock:
         """Return √w, and 1 for rows of weight 0, which no loss counts."""
         root = self.root_weights
         return np.ones(len(self.d)) if root is None else np.where(root > 0.0, root, 1.0)
+
+
+class BlockSet(Generic[Block]):
+    """The interface of a search to its row blocks, wherever they are."""
+
+    feature_location = HOST  # where vectors of n features are
+
+    def __init__(
+        self,
+        blocks: Iterable[Handle],
+        shape: tuple[int, int],
+        executor: Executor | None = None,
+    ) -> None:
+        self._blocks = list(blocks)
+        self._executor: Executor = SerialExecutor() if executor is None else executor
+        self._rows, self._n_features = shape
+        self.passes = 0
+        self.exact_evaluations = 0
+
+    def fork(self, count: int = 0) -> Self:
+        """The same rows for another search; blocks are values, and share their columns.
+
+        `count` is the expected number of chosen features.
+        """
+        other = copy.copy(self)
+        other.passes = other.exact_evaluations = 0
+        return other
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The current blocks, or references to them if they are in other processes."""
+        return tuple(self._blocks)
+
+    def total(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Any:
+        """Sum the results of all blocks; `parts` are further arguments, one item per block."""
+        return self._executor.total(question, self._blocks, *parts)
+
+    def each(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> list[Handle]:
+        """Return the result of each block; `parts` are further arguments, one item per block."""
+        return self._executor.each(question, self._blocks, *parts)
+
+    def become(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> None:
+        """Replace every block by its answer to a question."""
+        self._blocks = self.each(question, *parts)
+
+    def _pass(self, count: int) -> AbstractContextManager[None]:
+        """Allow BLAS threads for products of X with vectors, unless the blocks have threads."""
+        is_serial = isinstance(self._executor, SerialExecutor)
+        return long_call(float(count) * self._rows * self._n_features if is_serial else 0.0)

@@ -9,7 +9,7 @@ returns depends on the arguments alone, so blocks that share it remain values.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -27,17 +27,15 @@ from .._base import (
     numbers_on,
     take,
 )
-from .._data import Matrix, column_numbers, pin_column, single_column
+from .._data import Matrix, column_numbers, columns_once, pin_column, single_column
 
 # Share of the memory of X that columns scored lately may take.
 RECENT_SHARE = 0.04
 
 # Shorter columns are gathered faster than they are looked up.
 _WORTH_KEEPING_ROWS = 1500
-# Columns scored lately that may be scored again, or chosen.
-_RECENT_COLUMNS = 16
-# The same where several searches score candidates together.
-_SHARED_RECENT_COLUMNS = 32
+# Columns scored lately that may be scored again, or chosen, by one of the searches on these rows.
+_RECENT_COLUMNS = 32
 # `BUFFER_COLUMNS` on a device, where products with fewer buffers are fewer launches.
 _DEVICE_BUFFER_COLUMNS = 64
 # The same where columns are so long that room for many of them may not be there.
@@ -79,7 +77,6 @@ class ColumnStore:
         root_weights: Float | None,
         means: Float | None,
         spare_bytes: float,
-        is_shared: bool = False,
     ) -> None:
         self._X = X
         # On a device gathering is as fast as copying.
@@ -97,8 +94,7 @@ class ColumnStore:
             limit, width = X.column_bytes // column_bytes, _LIMITED_BUFFER_COLUMNS
         elif X.is_sparse:
             limit = X.shape[1]  # k dense columns are little beside k rows of the factor
-        most = _SHARED_RECENT_COLUMNS if is_shared else _RECENT_COLUMNS
-        self._recent = ColumnCache(min(max(1, recent), most))
+        self._recent = ColumnCache(min(max(1, recent), _RECENT_COLUMNS))
         self._selected = SelectedColumns(limit, width)
         self._arrangement: _Arrangement | None = None
         self._lock = CopiedLock()  # searches on the same rows may run at the same time
@@ -113,7 +109,7 @@ class ColumnStore:
     def once(self, indices: NDArray[np.intp]) -> Float:
         """The same of all rows, by a pass where columns cost one: X does not keep them."""
         numbers = column_numbers(self._X, indices)
-        return self._scaled(self._X.columns_once(numbers), numbers, slice(None))
+        return self._scaled(columns_once(self._X, numbers), numbers, slice(None))
 
     def of_tile(self, tile: Matrix, numbers: Any, rows: slice) -> Float:
         """The same of some rows that are in memory as a matrix of their own."""
@@ -262,34 +258,3 @@ class ColumnStore:
                 known = _Arrangement.of(selected, features)
             self._arrangement = known
         return known
-
-    def places(self, features: Sequence[int]) -> NDArray[np.intp]:
-        """Positions of the columns of chosen features; −1 for those that are not kept."""
-        positions = self._selected.positions
-        return np.array([positions.get(feature, -1) for feature in features], dtype=np.intp)
-
-    def subtract_chosen(
-        self,
-        Z: Float,
-        chosen: Sequence[NDArray[np.intp]],
-        places: Sequence[NDArray[np.intp]],
-        betas: Sequence[Float],
-    ) -> None:
-        """Z (c × m) less X_S β for candidates of several searches, each with features of its own.
-
-        The first rows of Z belong to the search that chose the features chosen[0], which lie in
-        places[0], with coefficients betas[0] (|S| × rows), and so on. One product for all:
-        coefficients on all columns that are kept, 0 on those that a search has not chosen.
-        """
-        spread = np.zeros((len(Z), len(self._selected)))
-        top = 0
-        for features, where, beta in zip(chosen, places, betas, strict=True):
-            rows = slice(top, top + beta.shape[1])
-            top = rows.stop
-            if where.min(initial=0) < 0:
-                lost = where < 0
-                Z[rows] -= beta[lost].T @ self.fresh(features[lost])
-                where, beta = where[~lost], beta[~lost]
-            spread[rows, where] = beta.T
-        for positions, columns in self._selected.parts():
-            Z -= spread[:, positions] @ columns

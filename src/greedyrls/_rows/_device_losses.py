@@ -25,8 +25,8 @@ from .._base import (
 )
 from .._data import DeviceMatrix
 from .._problem import UNDECIDED
+from ._answers import Candidates
 from ._blocks import RowBlock
-from ._fold_answers import Candidates
 from ._fold_blocks import FoldBlock
 
 # A tile has some arrays of its size in float64.

@@ -15,22 +15,22 @@ from numpy.typing import NDArray
 from .._base import HALF_TILE_ELEMENTS, LEAST_SET_ROWS, Float
 from .._problem import Loss
 from . import tiles
+from ._answers import ArraySum
 from ._at_set import Removals
-from ._fold_answers import SplitSums
 from ._fold_blocks import FoldBlock
-from ._fold_losses import split_shares
+from ._fold_losses import split_shares, split_values
 from ._held_out import HeldOutRows
 
 
 def training_products(
     block: FoldBlock, split: int, features: tuple[int, ...], means: Float, inverse: Float
-) -> SplitSums:
+) -> ArraySum:
     """Return Σ q q' over the training rows of a split, q = L⁻¹ (x − means), means (|S|)."""
     rows, total = block.train_rows(split), np.zeros(inverse.shape)
     for positions, x in block.tiles_of(rows, np.array(features, dtype=np.intp)):
         q = (x - means) @ inverse.T
         total += (q * block.weights[rows[positions], None]).T @ q
-    return SplitSums(total)
+    return ArraySum(total)
 
 
 def fold_at_set(
@@ -44,9 +44,9 @@ def fold_at_set(
     return replace(block, splits=splits)
 
 
-def energy(block: FoldBlock) -> SplitSums:
+def energy(block: FoldBlock) -> ArraySum:
     """Return ‖r‖² on the held-out rows, (K × t)."""
-    return SplitSums(
+    return ArraySum(
         np.array([(np.square(split.r[0]) @ split.weights[0]) for split in block.splits])
     )
 
@@ -71,7 +71,7 @@ def _removal_errors(
 
 def fold_removal_losses(
     block: FoldBlock, loss: Loss, factors: Float, removals: Removals
-) -> SplitSums:
+) -> ArraySum:
     """Return Σ e ℓ of each split without each feature, (K × c), for a mean over rows."""
     name = loss.name.removeprefix("balanced_")
     beta_of, _, rho_of, starts = removals
@@ -81,10 +81,10 @@ def fold_removal_losses(
         shares = split_shares(loss, split, own)
         for rows, errors in _removal_errors(block, split, beta, rho, starts):
             totals[number] += tiles.error_sums(name, errors, split.y[0][:, rows], shares[rows])
-    return SplitSums(totals)
+    return ArraySum(totals)
 
 
-def removal_values(block: FoldBlock, loss: Loss, removals: Removals) -> SplitSums:
+def removal_values(block: FoldBlock, loss: Loss, removals: Removals) -> ArraySum:
     """Return the loss of each split without each feature, (K × c), for any loss."""
     values = []
     beta_of, _, rho_of, starts = removals
@@ -92,7 +92,5 @@ def removal_values(block: FoldBlock, loss: Loss, removals: Removals) -> SplitSum
         predictions = np.empty((len(rho), removals.n_removals, split.rows.shape[1]))
         for rows, errors in _removal_errors(block, split, beta, rho, starts):
             predictions[:, :, rows] = split.y[0][:, None, rows] - errors.transpose(0, 2, 1)
-        (used,) = split.weights[0].nonzero()
-        weights = split.weights[0, used]
-        values.append(loss.values(split.y[0][:, used].T, predictions[:, :, used], weights))
-    return SplitSums(np.array(values))
+        values.append(split_values(loss, split, predictions))
+    return ArraySum(np.array(values))

@@ -7,7 +7,7 @@ import numpy as np
 from .._base import Float, namespace_of, stacked
 from .._problem import Loss
 from . import tiles
-from ._fold_answers import Candidates, SplitSums, StepSums
+from ._answers import ArraySum, Candidates, StepSums
 from ._fold_blocks import FoldBlock
 from ._held_out import HeldOutRows
 
@@ -35,17 +35,17 @@ def step_sums(block: FoldBlock, leftovers: list[tuple[Float, Float]], rho: Float
     return StepSums(*(np.concatenate(values) for values in zip(*parts, strict=True)))
 
 
-def fold_stratum_weights(block: FoldBlock, loss: Loss) -> SplitSums:
+def fold_stratum_weights(block: FoldBlock, loss: Loss) -> ArraySum:
     """Return the weight of held-out rows of each split and stratum of a loss, (K × strata)."""
     count = loss.n_strata(block.raw.shape[1])
     sums = [
         np.bincount(loss.strata(split.y[0].T), split.weights[0], minlength=count)
         for split in block.splits
     ]
-    return SplitSums(np.array(sums, dtype=np.float64))
+    return ArraySum(np.array(sums, dtype=np.float64))
 
 
-def split_losses(block: FoldBlock, loss: Loss) -> SplitSums:
+def split_losses(block: FoldBlock, loss: Loss) -> ArraySum:
     """Return Σ w ℓ of the current models on held-out rows of each stratum, (K × strata)."""
     count = loss.n_strata(block.raw.shape[1])
     values = np.zeros((len(block.splits), count))
@@ -54,7 +54,13 @@ def split_losses(block: FoldBlock, loss: Loss) -> SplitSums:
         Y, predictions = split.y[0, :, used], (split.y - split.r)[0][:, None, used]
         weighted = loss.sample_losses(Y, predictions)[0] * split.weights[0, used]
         values[number] = np.bincount(loss.strata(Y), weighted, minlength=count)
-    return SplitSums(values)
+    return ArraySum(values)
+
+
+def split_values(loss: Loss, split: HeldOutRows, predictions: Float) -> Float:
+    """Return a loss of all rows of a split together, (c), from predictions (t × c × rows)."""
+    (used,) = split.weights[0].nonzero()
+    return loss.values(split.y[0, :, used], predictions[:, :, used], split.weights[0, used])
 
 
 def split_shares(loss: Loss, split: HeldOutRows, factors: Float) -> Float:
@@ -63,7 +69,7 @@ def split_shares(loss: Loss, split: HeldOutRows, factors: Float) -> Float:
     return shares
 
 
-def squared_losses(block: FoldBlock, candidates: Candidates) -> SplitSums:
+def squared_losses(block: FoldBlock, candidates: Candidates) -> ArraySum:
     """Return Σ w (r − z ρ)² of each split with each candidate added, averaged over targets.
 
     The result is (K × c). This is for a few candidates on a device.
@@ -79,12 +85,12 @@ def squared_losses(block: FoldBlock, candidates: Candidates) -> SplitSums:
         errors = split.r[:, :, None, :] - rho[..., None] * x[:, None, :, :]
         weighted = errors * errors * split.weights[:, None, None, :]
         parts.append(xp.sum(weighted, axis=(1, 3)) / block.raw.shape[1])
-    return SplitSums(stacked(parts))
+    return ArraySum(stacked(parts))
 
 
 def fold_candidate_losses(
     block: FoldBlock, loss: Loss, factors: Float, candidates: Candidates
-) -> SplitSums:
+) -> ArraySum:
     """Return Σ e ℓ of each split with each candidate added, (K × c), tile by tile."""
     shares = [
         split_shares(loss, split, split_factors)
@@ -95,7 +101,7 @@ def fold_candidate_losses(
     if block.X.device is not None and starts is None:
         from ._device_losses import fold_loss_sums  # which only data on devices need
 
-        return SplitSums(fold_loss_sums(block, block.X.device, name, shares, candidates))
+        return ArraySum(fold_loss_sums(block, block.X.device, name, shares, candidates))
     totals = np.zeros((len(block.splits), candidates.n_candidates))
     for number, part, x in block.tiles_of_splits(indices):
         split = block.splits[number]
@@ -104,4 +110,4 @@ def fold_candidate_losses(
             x -= columns[0].T @ beta[number][positions]
         errors = tiles.fold_errors(x, split.r[0][:, part], rho[number], starts)
         totals[number] += tiles.error_sums(name, errors, split.y[0][:, part], shares[number][part])
-    return SplitSums(totals)
+    return ArraySum(totals)

@@ -14,8 +14,8 @@ import numpy as np
 
 from .._base import DWARFED, Array, Executor, Float, Handle, ask, to_host
 from .._problem import Folds, Problem, report_non_finite
-from ._block_set import BlockSet
-from ._fold_answers import SetSums
+from ._answers import SetSums
+from ._blocks import BlockSet
 from ._fold_blocks import FoldBlock
 from ._fold_sums import fold_products, fold_set_sums, rough_sums
 

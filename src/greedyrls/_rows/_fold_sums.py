@@ -20,7 +20,7 @@ from .._base import (
     weighted_means,
 )
 from .._data import product
-from ._fold_answers import RefinedSums, RoughSums, SetProducts, SetSums
+from ._answers import ArraySum, RefinedSums, RoughSums, SetSums
 from ._fold_blocks import FoldBlock
 from ._fused_sets import can_fuse, set_products, set_sums
 
@@ -93,17 +93,17 @@ def fold_set_sums(block: FoldBlock) -> SetSums:
     return sums
 
 
-def fold_products(block: FoldBlock, order: NDArray[np.intp]) -> SetProducts:
+def fold_products(block: FoldBlock, order: NDArray[np.intp]) -> ArraySum:
     """Return Σ w x_b x_i over each set of rows, X minus its shift, in one pass."""
     if can_fuse(block.X):
         arguments = (block.all_row_sets(), order, block.weights, block.shift)
-        return SetProducts(set_products(block.X, *arguments))
+        return ArraySum(set_products(block.X, *arguments))
     values = block.X.location.zeros((len(order), len(block.sets), block.X.shape[1]))
     block.X.kept.take_along(order.tolist())
     for number, rows, x in block.visit():
         weighted = x.columns(order) * _rows_of(block.weights, rows)
         values[:, number, :] += product(x, weighted)
-    return SetProducts(values)
+    return ArraySum(values)
 
 
 def refined_sums(

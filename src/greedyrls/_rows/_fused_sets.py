@@ -21,7 +21,7 @@ from .._base import (
 )
 from .._data import Matrix
 from .._data import fused as _fused
-from ._fold_answers import SetSums
+from ._answers import SetSums
 
 
 class RowSets(NamedTuple):

@@ -1,4 +1,4 @@
-"""Questions about groups of features to a row block: their products, losses and predictions.
+"""Questions about groups of features to a row block: their products, losses and errors.
 
 A group of b columns has Z (b × rows), their residuals after the chosen features. With D the pivot
 matrix of the group and R'R = D⁻¹, Q = R Z are the directions that adding the group adds:
@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import HALF_TILE_ELEMENTS, LEAST_TILE_ROWS, TILE_ELEMENTS, Float
-from .._problem import GroupLayout, Loss, Part
-from . import tiles
-from ._answers import CandidateLosses, FeatureSums
+from .._problem import GroupLayout, Part
+from ._answers import ArraySum
 from ._blocks import RowBlock
-from ._row_losses import leftover_tile, loss_shares
+from ._row_losses import leftover_tile
 
 
 class GroupMoments(NamedTuple):
@@ -80,7 +79,7 @@ def _errors(z: Float, r: Float, d: Float, roots: Float, steps: Float) -> Float:
     return errors
 
 
-def pair_products(block: RowBlock, layout: GroupLayout) -> FeatureSums:
+def pair_products(block: RowBlock, layout: GroupLayout) -> ArraySum:
     """Return x_i·x_j of all pairs of columns in a group, centred and weighted, in one pass."""
     if not block.X.is_in_memory:
         return block.over_chunks(partial(pair_products, layout=layout))
@@ -100,56 +99,23 @@ def pair_products(block: RowBlock, layout: GroupLayout) -> FeatureSums:
             total += x @ x.swapaxes(1, 2)
     for part, total in zip(parts, sums, strict=True):
         layout.put_pairs(part, total, pairs)
-    return FeatureSums(pairs)
+    return ArraySum(pairs)
 
 
-def _tile_errors(
-    block: RowBlock, rows: NDArray[np.intp], groups: Sequence[Directions], betas: Sequence[Float]
+def group_errors(
+    block: RowBlock, rows: slice, groups: Sequence[Directions], betas: Sequence[Float]
 ) -> Float:
-    """Return leave-one-out errors (t × G × rows) with each group of all parts added."""
-    parts = []
-    for (columns, roots, steps), beta in zip(groups, betas, strict=True):
-        z = np.ascontiguousarray(leftover_tile(block, rows, columns.ravel(), beta).T)
-        z = z.reshape(*columns.shape, len(rows))
-        parts.append(_errors(z, block.r[:, rows], block.d[rows], roots, steps))
-    errors = np.concatenate(parts, axis=1)
-    if block.root_weights is not None:
-        errors /= block.positive_root()[rows]
-    return errors
-
-
-def any_losses(
-    block: RowBlock,
-    loss: Loss,
-    factors: Float | None,
-    groups: Sequence[Directions],
-    betas: Sequence[Float],
-) -> CandidateLosses:
-    """Return Σ_j e_j ℓ_j of a loss that is a mean over rows, with each group added, (G).
+    """Return leave-one-out errors (t × rows × G) with each group of all parts added.
 
     betas are the coefficients (|S| × g·b) of the columns of each part on the chosen features.
     """
-    if not block.X.is_in_memory:
-        return block.over_chunks(lambda piece: any_losses(piece, loss, factors, groups, betas))
-    shares = None if factors is None else loss_shares(block, loss, factors)
-    kind = loss.name.removeprefix("balanced_")
-    width = sum(part.columns.size for part in groups)
-    total = np.zeros(sum(len(part.columns) for part in groups))
-    height = max(LEAST_TILE_ROWS, HALF_TILE_ELEMENTS // width)
-    for top in range(0, block.n_rows, height):
-        rows = np.arange(top, min(block.n_rows, top + height))
-        errors = _tile_errors(block, rows, groups, betas).transpose(0, 2, 1)
-        row_shares = None if shares is None else shares[rows]
-        total += tiles.error_sums(kind, errors, block.y[:, rows], row_shares)
-    return CandidateLosses(total, block.n_rows * width)
-
-
-def group_predictions(
-    block: RowBlock, groups: Sequence[Directions], betas: Sequence[Float]
-) -> Float:
-    """Return leave-one-out predictions with each group added, (t × G × rows)."""
-    errors = _tile_errors(block, np.arange(block.n_rows), groups, betas)
-    return block.y[:, None, :] - errors
+    parts = []
+    numbers = np.arange(rows.start, rows.stop)
+    for (columns, roots, steps), beta in zip(groups, betas, strict=True):
+        z = np.ascontiguousarray(leftover_tile(block, numbers, columns.ravel(), beta).T)
+        z = z.reshape(*columns.shape, len(numbers))
+        parts.append(_errors(z, block.r[:, rows], block.d[rows], roots, steps))
+    return np.concatenate(parts, axis=1).transpose(0, 2, 1)
 
 
 def directions(part: Part, roots: Float, tau: Float) -> Directions:

@@ -1,6 +1,13 @@
-"""Questions to a row block for any loss: predictions and losses with each candidate added."""
+"""Questions to a row block for any loss: predictions and losses of models that differ a little.
+
+Such a model is the current one with a feature or group added, or with one removed. What is known of
+it are its leave-one-out errors.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +18,10 @@ from .._problem import Loss
 from . import tiles
 from ._answers import CandidateLosses
 from ._blocks import RowBlock
-from ._scores import candidate_residuals
 from ._zero_one import Support, wrong_sums
+
+# Returns the leave-one-out errors (t × rows × c) of some models in rows of a block, scaled by √w.
+Errors = Callable[[RowBlock, slice], Float]
 
 
 def loo_predictions(block: RowBlock) -> Float:
@@ -22,13 +31,52 @@ def loo_predictions(block: RowBlock) -> Float:
     return block.y - errors
 
 
-def candidate_predictions(
-    block: RowBlock, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
+def _tiles(block: RowBlock, errors: Errors, width: int) -> Iterator[tuple[slice, Float]]:
+    """Yield errors of models, not scaled by √w, for slices of rows; a model has `width` numbers."""
+    height = max(LEAST_TILE_ROWS, HALF_TILE_ELEMENTS // max(1, width))
+    for top in range(0, block.n_rows, height):
+        rows = slice(top, min(block.n_rows, top + height))
+        values = errors(block, rows)
+        if block.root_weights is not None:
+            values /= block.positive_root()[rows, None]
+        yield rows, values
+
+
+def losses_with(
+    block: RowBlock, errors: Errors, n_models: int, width: int, loss: Loss, factors: Float | None
+) -> CandidateLosses:
+    """Return Σ_j e_j ℓ_j over the rows for each of some models; e is 1 without factors.
+
+    `width` is the number of columns that their errors are computed from.
+    """
+    shares = None if factors is None else loss_shares(block, loss, factors)
+    kind = loss.name.removeprefix("balanced_")
+    total = np.zeros(n_models)
+    for rows, values in _tiles(block, errors, width):
+        row_shares = None if shares is None else shares[rows]
+        total += tiles.error_sums(kind, values, block.y[:, rows], row_shares)
+    return CandidateLosses(total, block.n_rows * width)
+
+
+def predictions_with(block: RowBlock, errors: Errors, n_models: int, width: int) -> Float:
+    """Return leave-one-out predictions of each of some models, (t × c × rows)."""
+    predictions = np.empty((len(block.r), n_models, block.n_rows))
+    for rows, values in _tiles(block, errors, width):
+        predictions[:, :, rows] = block.y[:, None, rows] - values.transpose(0, 2, 1)
+    return predictions
+
+
+def candidate_errors(
+    block: RowBlock,
+    rows: slice,
+    indices: NDArray[np.intp] | None,
+    beta: Float,
+    delta: Float,
+    rho: Float,
 ) -> Float:
-    """Return leave-one-out predictions with each candidate added, (t × c × rows)."""
-    Z = candidate_residuals(block, indices, beta)
-    errors = tiles.loo_errors(Z.T, block.r, block.d, delta, rho).transpose(0, 2, 1)
-    return block.y[:, None, :] - errors / block.positive_root()
+    """Return leave-one-out errors (t × rows × c) with each candidate (or any feature) added."""
+    Z = leftover_tile(block, np.arange(rows.start, rows.stop), indices, beta)
+    return tiles.loo_errors(Z, block.r[:, rows], block.d[rows], delta, rho)
 
 
 def candidate_losses(
@@ -51,26 +99,18 @@ def candidate_losses(
         return block.over_chunks(
             lambda piece: candidate_losses(piece, None, loss, factors, beta, delta, rho, None)
         )
+    if device is None and (reach is None or support is None):
+        errors = partial(candidate_errors, indices=None, beta=beta, delta=delta, rho=rho)
+        return losses_with(block, errors, block.X.shape[1], block.X.shape[1], loss, factors)
     shares = None if factors is None else loss_shares(block, loss, factors)
     if reach is not None and support is not None:
         return _wrong(block, shares, beta, delta, rho[0], reach, support)
-    kind = loss.name.removeprefix("balanced_")
-    if device is not None:
-        from ._device_losses import loo_loss_sums  # which only data on devices need
+    from ._device_losses import loo_loss_sums  # which only data on devices need
 
-        sums = loo_loss_sums(block, device, kind, shares, beta, delta, rho)
-        return CandidateLosses(sums, device.shape[0] * device.shape[1])
-    total = np.zeros(block.X.shape[1])
-    height = max(LEAST_TILE_ROWS, HALF_TILE_ELEMENTS // block.X.shape[1])
-    for top in range(0, len(block.d), height):
-        rows = np.arange(top, min(len(block.d), top + height))
-        Z = leftover_tile(block, rows, None, beta)
-        errors = tiles.loo_errors(Z, block.r[:, rows], block.d[rows], delta, rho)
-        if block.root_weights is not None:
-            errors /= block.positive_root()[rows, None]
-        row_shares = None if shares is None else shares[rows]
-        total += tiles.error_sums(kind, errors, block.y[:, rows], row_shares)
-    return CandidateLosses(total, block.X.shape[0] * block.X.shape[1])
+    assert device is not None
+    kind = loss.name.removeprefix("balanced_")
+    sums = loo_loss_sums(block, device, kind, shares, beta, delta, rho)
+    return CandidateLosses(sums, device.shape[0] * device.shape[1])
 
 
 def loss_shares(block: RowBlock, loss: Loss, factors: Float) -> Float:

@@ -26,7 +26,7 @@ from .._base import (
 )
 from .._data import Matrix, column_numbers, nonzero_counts, product
 from .._problem import Loss
-from ._answers import FeatureSums, Products, RawSums, SampleStatistics, TargetSums
+from ._answers import ArraySum, Products, RawSums, SampleStatistics, TargetSums
 from ._blocks import RowBlock
 
 # Elements of dense vectors that a sparse X is multiplied by at a time.
@@ -102,9 +102,9 @@ def _tile_products(
     return Products(np.concatenate(values), np.concatenate(sums))
 
 
-def entry_counts(block: RowBlock) -> FeatureSums:
+def entry_counts(block: RowBlock) -> ArraySum:
     """Count the nonzero values of each column of a sparse X, (n)."""
-    return FeatureSums(nonzero_counts(block.X))
+    return ArraySum(nonzero_counts(block.X))
 
 
 def fetch_columns(block: RowBlock, indices: NDArray[np.intp]) -> None:
@@ -112,11 +112,11 @@ def fetch_columns(block: RowBlock, indices: NDArray[np.intp]) -> None:
     block.X.fetch(indices.tolist())
 
 
-def stratum_weights(block: RowBlock, loss: Loss) -> FeatureSums:
+def stratum_weights(block: RowBlock, loss: Loss) -> ArraySum:
     """Return the total weight of the rows in each stratum of a loss."""
     count, weights = loss.n_strata(len(block.y)), block.filled_weights()
     sums: Float = np.bincount(loss.strata(block.y.T), weights, minlength=count).astype(float)
-    return FeatureSums(sums)
+    return ArraySum(sums)
 
 
 def sample_statistics(block: RowBlock) -> SampleStatistics:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Executor, Float, ask, inner, kernels, row_dots, take_rows
-from ._answers import Along, FeatureSums, Losses, Moments, Scores, SupportSums
+from ._answers import ArraySum, Losses, Moments, Scores, SupportSums
 from ._blocks import RowBlock
 
 # Rows of chosen columns that are copied at a time from the columns kept for a file.
@@ -108,18 +108,18 @@ def support_sums(
     )
 
 
-def chosen_products(block: RowBlock, z: Float) -> FeatureSums:
+def chosen_products(block: RowBlock, z: Float) -> ArraySum:
     """Return X_S'z."""
     values = block.X.location.zeros(len(block.chosen))
     for rows in _row_tiles(block):
         for positions, columns in block.columns.chosen(block.chosen, rows):
             values[positions] += inner(columns, z[None, rows])[:, 0]
-    return FeatureSums(values)
+    return ArraySum(values)
 
 
-def anchor_products(block: RowBlock, z: Float) -> Along:
+def anchor_products(block: RowBlock, z: Float) -> ArraySum:
     """Return the inner product a·z of the anchor."""
-    return Along(inner(block.anchor, z[None, :])[:, 0])
+    return ArraySum(inner(block.anchor, z[None, :])[:, 0])
 
 
 def make_scores(

@@ -13,7 +13,6 @@ from ._directions import moves as moves
 from ._directions import steps_up_to as steps_up_to
 from ._paths import backward_path as backward_path
 from ._paths import other_data as other_data
-from ._paths import search_path as search_path
 from ._plan import Data as Data
 from ._plan import Plan as Plan
 from ._plan import check_jobs as check_jobs
@@ -36,6 +35,7 @@ from ._searches import Reached as Reached
 from ._searches import Searches as Searches
 from ._searches import columns_are_packed as columns_are_packed
 from ._searches import is_compiled as is_compiled
+from ._searches import search_path as search_path
 from ._searches import search_paths as search_paths
 from ._searches import takes_compiled_steps as takes_compiled_steps
 from ._searching import forward as forward

@@ -1,4 +1,4 @@
-"""Search a path in any direction; a backward search runs to its end."""
+"""Backward search, which runs to its end."""
 
 from __future__ import annotations
 
@@ -14,28 +14,8 @@ from ..path import Counters, FeatureSet, SelectionPath, Step, StopReason, best_s
 from ._checkpoint import SearchLog
 from ._directions import backward
 from ._plan import Data, Plan
-from ._run import UNWATCHED, Limits, Run, Search, Watch, is_same_loss, settings_of
+from ._run import Run, Watch, is_same_loss, settings_of
 from ._searching import costs_at_most, n_entries
-
-
-def search_path(
-    plan: Plan,
-    data: Data,
-    alpha: float,
-    limits: Limits,
-    watch: Watch = UNWATCHED,
-    first_pass: int = 0,
-    began: float | None = None,
-    log: SearchLog | None = None,
-) -> SelectionPath:
-    """Search a path from the empty model; `first_pass` counts the passes that made `data`.
-
-    Steps stored in the log are replayed, not searched again.
-    """
-    began = time.perf_counter() if began is None else began
-    if plan.direction.name == "backward":
-        return backward_path(plan, data, alpha, limits.size, watch, first_pass, began, log=log)
-    return Search(plan, data, alpha, limits, watch, first_pass, began, log).path()
 
 
 def backward_path(

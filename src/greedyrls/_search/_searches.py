@@ -1,4 +1,4 @@
-"""Searches for several penalties on the same data."""
+"""Searches in any direction, for one penalty or several on the same data."""
 
 from __future__ import annotations
 
@@ -12,12 +12,32 @@ from .._criteria import LooData, SelectionState
 from .._problem import Problem
 from .._steppers import CompiledSearch, can_compile, compiled_search
 from ..path import Counters, SelectionPath, Step
-from ._checkpoint import Checkpoint
-from ._paths import search_path
+from ._checkpoint import Checkpoint, SearchLog
+from ._paths import backward_path
 from ._plan import Data, Plan
 from ._run import UNWATCHED, Limits, Search, Watch
 
 _COMPILED_LOSSES = ("squared", "absolute", "zero_one", "balanced_zero_one")
+
+
+def search_path(
+    plan: Plan,
+    data: Data,
+    alpha: float,
+    limits: Limits,
+    watch: Watch = UNWATCHED,
+    first_pass: int = 0,
+    began: float | None = None,
+    log: SearchLog | None = None,
+) -> SelectionPath:
+    """Search a path from the empty model; `first_pass` counts the passes that made `data`.
+
+    Steps stored in the log are replayed, not searched again.
+    """
+    began = time.perf_counter() if began is None else began
+    if plan.direction.name == "backward":
+        return backward_path(plan, data, alpha, limits.size, watch, first_pass, began, log=log)
+    return Search(plan, data, alpha, limits, watch, first_pass, began, log).path()
 
 
 def search_paths(

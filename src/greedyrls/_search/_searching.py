@@ -25,11 +25,6 @@ from ..path import Action, Step
 _LIKELY = 64
 
 
-def replay(state: State, indices: Sequence[int], forced: bool) -> Iterator[Step]:
-    """Add features in their order, without a search."""
-    return replay_together(state, [(index,) for index in indices], forced)
-
-
 def replay_together(
     state: State, entries: Sequence[tuple[int, ...]], forced: bool
 ) -> Iterator[Step]:

@@ -121,15 +121,7 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
     columns = {name: values for name, values in table.columns.items() if name not in aside}
     notes += _role_notes(roles)
     wanted = {*roles.kept, *roles.priced, *roles.forced, *roles.categorical, *parts}
-    encoding = Encoding(
-        roles.impute is not None,
-        roles.is_standardised,
-        roles.is_centred,
-        frozenset(roles.categorical),
-        table.comma_columns,
-        table.missing,
-        weights,
-    )
+    encoding = _encoding(table, roles, weights)
     facts = _facts(table, columns, evidence, wanted, encoding)
     if table.stored is not None:
         facts = _in_order(table, facts, parts)
@@ -144,10 +136,7 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
     counts[roles.target] = placeholders(table.columns[roles.target])
     notes += placeholder_notes(counts)
     if gaps:
-        notes.append(
-            f"Missing values filled in (median of numbers, most frequent text) in "
-            f"{_columns(list(gaps)).lower()}: {_listed(list(gaps))}."
-        )
+        notes.append(_filled_in(list(gaps)))
     features = _features(table, usable, roles, notes)
     inputs = {name: column.input for name, column in usable.items() if column.input is not None}
     in_memory = {name: categorised(name, values, encoding) for name, values in columns.items()}
@@ -175,6 +164,27 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
         notes=tuple(notes),
         n_columns=n_columns,
         time=time,
+    )
+
+
+def _encoding(table: Table, roles: Roles, weights: Float | None) -> Encoding:
+    """Return how columns become features."""
+    return Encoding(
+        roles.impute is not None,
+        roles.is_standardised,
+        roles.is_centred,
+        frozenset(roles.categorical),
+        table.comma_columns,
+        table.missing,
+        weights,
+    )
+
+
+def _filled_in(names: list[str]) -> str:
+    """Return a note on columns whose missing values were filled in."""
+    return (
+        "Missing values filled in (median of numbers, most frequent text) in "
+        f"{_columns(names).lower()}: {_listed(names)}."
     )
 
 

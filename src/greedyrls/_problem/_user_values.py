@@ -1,17 +1,20 @@
-"""Errors about non-numeric columns of X: which column, which value, and what to do."""
+"""Checks of a user's values: columns of X, targets, and values for each row."""
 
 from __future__ import annotations
 
+import datetime
+import numbers
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from ._date_targets import DATES
 from ._feature_names import feature_names_of
 
+DATES = datetime.date | datetime.time | datetime.timedelta | np.datetime64 | np.timedelta64
 # Names of the date and time types of Polars.
 _POLARS_DATES = ("Date", "Datetime", "Duration", "Time")
 _LONGEST = 60
@@ -121,3 +124,75 @@ def _message(X: Any, index: int, row: int, value: Any) -> str:
         f"X must be numeric: {which} has text ({shown} in row {row}). Encode it first, for example "
         "with sklearn.preprocessing.OneHotEncoder, or leave the column out."
     )
+
+
+def refuse_dates(y: Any) -> None:
+    """Raise an error if y, an array, data frame or list, has dates, times or durations."""
+    what = _type_of_dates(y)
+    if what is not None:
+        raise ValueError(
+            f"y has dates or times ({what}); convert them to numbers first, such as the days since "
+            "a date."
+        )
+
+
+def _type_of_dates(y: Any) -> str | None:
+    # A Dask series has columns, too, but a single type.
+    types = [y.dtype] if hasattr(y, "dtype") else list(getattr(y, "dtypes", [None]))
+    for dtype in types:
+        is_polars = type(dtype).__module__.startswith("polars")
+        if getattr(dtype, "kind", "") in ("m", "M") or (
+            is_polars and getattr(dtype, "is_temporal", bool)()
+        ):
+            return str(dtype)
+    has_objects = isinstance(y, list | tuple) or any(
+        getattr(dtype, "kind", "") == "O" for dtype in types
+    )
+    if not has_objects or type(y).__module__.startswith("dask"):  # Dask would have to compute it
+        return None
+    try:
+        values = np.asarray(y, dtype=object).ravel()
+    except (TypeError, ValueError):  # lists of different lengths are rejected elsewhere
+        return None
+    first = next((value for value in values if isinstance(value, DATES)), None)
+    return None if first is None else type(first).__name__
+
+
+def one_per_row(values: Any, n_samples: int, name: str) -> NDArray[Any]:
+    """Return a one-dimensional array of comparable values, one for each row, none missing."""
+    # As objects, because NumPy would convert None and NaN among strings to strings.
+    items = np.asarray(values, dtype=None if hasattr(values, "__array__") else object)
+    if items.ndim != 1:
+        raise ValueError(f"{name} must be 1-D, a value for each row; got shape {items.shape}.")
+    if len(items) != n_samples:
+        raise ValueError(
+            f"{name} has {len(items)} values, but there are {n_samples} rows; give one for each."
+        )
+    is_object = items.dtype.kind in "OT"
+    missing = np.array([is_missing(item) for item in items]) if is_object else items != items
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise ValueError(
+            f"{name} has a missing value: row {row} is {items[row]}. Give every row a value."
+        )
+    if not is_object:
+        return items
+    if all(isinstance(item, str) for item in items):
+        return np.array(items.tolist(), dtype=str)
+    if all(isinstance(item, numbers.Real) for item in items):
+        return np.array(items.tolist())
+    try:
+        np.unique(items)
+    except TypeError as error:
+        raise ValueError(
+            f"{name} has values that cannot be sorted ({error}); use all numbers or all strings."
+        ) from error
+    return items
+
+
+def is_missing(item: Any) -> bool:
+    """Whether a value is None, NaN or another missing value."""
+    try:
+        return item is None or bool(item != item)
+    except (TypeError, ValueError):  # pandas.NA refuses to be true or false
+        return True

@@ -1,4 +1,4 @@
-"""Some rows of another matrix as a matrix, without a copy: the default of `Matrix.take`."""
+"""Views of another matrix, without a copy: some of its rows are the default of `Matrix.take`."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ if TYPE_CHECKING:
 
 # Rows that are read and thrown away rather than the reading be interrupted.
 _GAP = 64
+# Traits that a view has from its matrix.
+_TRAITS = (
+    *("location", "noun", "is_in_memory", "passes_dominate"),
+    *("keeps_columns", "has_own_threads", "kept"),
+)
 
 
-class RowsOf(Matrix):
-    """Some rows of a matrix, which are read, with all others, by the passes of that matrix."""
+class View(Matrix):
+    """Another matrix, in another form, which is read by the passes of that matrix."""
 
-    def __init__(self, whole: Matrix, rows: NDArray[np.intp]) -> None:
-        """Return the view; `rows` are ascending, and none of them is repeated."""
-        self._whole, self._rows = whole, rows
-        self.location, self.noun = whole.location, whole.noun
-        self.is_sparse, self.is_in_memory = whole.is_sparse, whole.is_in_memory
-        self.passes_dominate, self.keeps_columns = whole.passes_dominate, whole.keeps_columns
-        self.has_own_threads = whole.has_own_threads
-        self.kept = whole.kept
+    def __init__(self, whole: Matrix) -> None:
+        self._whole = whole
+        for trait in _TRAITS:
+            setattr(self, trait, getattr(whole, trait))
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The number of these rows and of features n."""
-        return len(self._rows), self._whole.shape[1]
+        """The number of samples m and of features n."""
+        return self._whole.shape
 
     @property
     def dtype(self) -> Any:
@@ -56,12 +57,37 @@ class RowsOf(Matrix):
     @property
     def rows_read(self) -> int:  # type: ignore[override]  # as above
         """Rows of the view read so far."""
-        return self._whole.rows_read * len(self._rows) // self._whole.shape[0]
+        return self._whole.rows_read * self.shape[0] // self._whole.shape[0]
 
     @property
     def share_of_waiting(self) -> float:  # type: ignore[override]  # as above
         """The share of the last pass that was spent waiting for values."""
         return self._whole.share_of_waiting
+
+    def fetch(self, indices: Iterable[int]) -> None:
+        """Make columns available, by a pass if one of them is missing."""
+        self._whole.fetch(indices)
+
+    def reserve(
+        self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
+    ) -> None:
+        """Divide the memory that X may use for a search; raise an error if it is too little."""
+        self._whole.reserve(needs, verbose, chunk_rows, n_jobs)
+
+
+class RowsOf(View):
+    """Some rows of a matrix, which are read, with all others, by the passes of that matrix."""
+
+    def __init__(self, whole: Matrix, rows: NDArray[np.intp]) -> None:
+        """Return the view; `rows` are ascending, and none of them is repeated."""
+        super().__init__(whole)
+        self._rows = rows
+        self.is_sparse = whole.is_sparse
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of these rows and of features n."""
+        return len(self._rows), self._whole.shape[1]
 
     def columns(self, indices: Any, rows: Any = slice(None)) -> Float:
         """Return columns as float64, one per row of the result, for all rows or some."""
@@ -120,16 +146,6 @@ class RowsOf(Matrix):
         members = [self._rows if rows is None else self._rows[rows] for rows in sets]
         for number, rows, tile in self._whole.tiles_by_set(members, shift, cache):
             yield number, np.searchsorted(self._rows, rows), tile
-
-    def fetch(self, indices: Iterable[int]) -> None:
-        """Make columns available, by a pass if one of them is missing."""
-        self._whole.fetch(indices)
-
-    def reserve(
-        self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
-    ) -> None:
-        """Divide the memory that X may use for a search; raise an error if it is too little."""
-        self._whole.reserve(needs, verbose, chunk_rows, n_jobs)
 
     def _within(self, rows: slice, tile: Matrix) -> tuple[slice, Matrix | None]:
         """Return which rows of the view a tile of the matrix has, and their values if any."""
