@@ -7,7 +7,22 @@ import triton
 import triton.language as tl
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["m", "given"])
+def gather(
+    X, by_row, by_column, numbers, out, m, given, count: tl.constexpr, rows: tl.constexpr
+):  # fmt: skip
+    """Some columns of X in float64, one per row of `out`; a program reads some rows of all."""
+    j = tl.program_id(0).to(tl.int64) * rows + tl.arange(0, rows)
+    for first in range(0, given, count):
+        v = first + tl.arange(0, count)
+        index = tl.load(numbers + v, mask=v < given, other=0)
+        is_there = (v < given)[:, None] & (j < m)[None, :]
+        place = X + j[None, :] * by_row + index[:, None] * by_column
+        x = tl.load(place, mask=is_there, other=0).to(tl.float64)
+        tl.store(out + v[:, None].to(tl.int64) * m + j[None, :], x, mask=is_there)
+
+
+@triton.jit(do_not_specialize=["m", "given", "parts"])
 def sums(
     X, by_row, by_column, order, bounds, V, W, shift, products, squares, m, n, by_vector, given,
     parts, count: tl.constexpr, rows: tl.constexpr, columns: tl.constexpr,
@@ -31,7 +46,7 @@ def sums(
     if has_shift:
         away = tl.load(shift + i, mask=i < n, other=0.0)[None, :]
     total = tl.zeros((count, columns), tl.float64)
-    total_squares = tl.zeros((16, columns), tl.float64)
+    total_squares = tl.zeros((rows, columns), tl.float64)
     for top in range(begin, end, rows):
         place = top + j
         is_row = place < end
@@ -53,8 +68,7 @@ def sums(
         total = tl.dot(y, x, total, out_dtype=tl.float64)
         if with_squares:
             w = tl.load(W + place, mask=is_row, other=0.0)
-            first = tl.where((tl.arange(0, 16) == 0)[:, None], w[None, :], 0.0)
-            total_squares = tl.dot(first, x * x, total_squares, out_dtype=tl.float64)
+            total_squares += w[:, None] * (x * x)
     piece = (own * parts + part).to(tl.int64)
     place = products + piece * count * n
     tl.store(place + v[:, None].to(tl.int64) * n + i[None, :], total, mask=(i < n)[None, :])

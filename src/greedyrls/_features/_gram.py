@@ -79,6 +79,13 @@ class GramColumns:
             column: Float = (self.waiting.get if self._retained else self.waiting.pop)(index)
             return column
 
+    def fetch_likely(self, ranking: Ranking, remaining: int) -> None:
+        """Fetch a batch before the first of its columns is needed."""
+        with self._lock:
+            likely = ranking(len(self.waiting) + _ALL_WIDTH + 2)
+            if likely:
+                self._fetched(self.batch(lambda count: likely[:count], remaining, likely[0]))
+
     def columns(self, indices: Sequence[int]) -> Float:
         """Copies of the columns of some features; one pass for those that are not there."""
         with self._lock:

@@ -18,12 +18,12 @@ from ._blocks import RowBlock
 
 # Numbers of z (candidates × rows) that a program computes at a time, and its minimum of rows.
 _PROGRAM_ELEMENTS = 1024
-_LEAST_PROGRAM_ROWS = 128
+_LEAST_PROGRAM_ROWS = 32
 # Partial sums added up at a time.
 _PIECES = 128
 _SUMMED = 1024
 # The largest number of candidates of a round: more would not fit into the registers.
-_MOST = 16
+_MOST = 32
 _SUMS = len(SampleStatistics._fields)  # for one target
 
 

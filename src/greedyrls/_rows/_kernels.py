@@ -318,13 +318,17 @@ def pick(
         tl.store(anchored + v, on_anchor, mask=is_v)
     a = tl.arange(0, padded)
     is_a = a < chosen
+    # All at once, and not in the loop: no load may overtake a store.
+    on_factor = is_a[:, None] & is_v[None, :]
+    row = a[:, None].to(tl.int64)
+    all_f = tl.load(L + row * n + index[None, :], mask=on_factor, other=0.0)
+    tl.store(factor + row * c + v[None, :], all_f, mask=on_factor)
     total = tl.zeros((padded, candidates), tl.float64)
     for first in range(0, chosen, ahead):
         for s in tl.static_range(ahead):
             row = first + s
             is_there = is_v & (0 * v + row < chosen)
             f = tl.load(L + row * n + index, mask=is_there, other=0.0)
-            tl.store(factor + row * c + v, f, mask=is_there)
             own = tl.load(
                 inverse + row * capacity + a, mask=is_a & (0 * a + row < chosen), other=0.0
             )

@@ -11,6 +11,7 @@ target.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,8 +30,11 @@ from .._base import (
     address_of,
     location_of,
     note_transfer,
+    pinned_like,
     put,
     recorder_of,
+    send_pinned,
+    to_device,
     to_host,
 )
 from .._criteria import (
@@ -39,8 +43,10 @@ from .._criteria import (
     DeviceRows,
     LeaveOneOut,
     SelectionState,
+    best_first,
     bound_terms,
     first_width,
+    lower_bounds,
 )
 from .._data import fused as _fused
 from .._features import DeviceFeatures
@@ -56,6 +62,8 @@ from ._stepper import Stop
 
 # The most steps launched at a time; half as many are queued while the host reads the others.
 _MOST_STEPS = 16
+# Gram columns of the first pass at least: so many take as long as one.
+_LEAST_COLUMNS = 16
 # Numbers that a program copies.
 _COPIED = 1024
 
@@ -99,7 +107,7 @@ class RecordedSteps:
         self._extra = Layout(Extra, (capacity, capacity), (1,))
         new = features.vectors.L.new_zeros
         self._sent = new((features.sent.size + self._extra.size,))
-        self._staged = np.zeros(self._sent.shape)
+        self._staged = pinned_like(self._sent)
         self._added = features.new_added()
         self._history = new((capacity, _ROW.size))
         self._rows = np.zeros((capacity, _ROW.size))
@@ -116,11 +124,11 @@ class RecordedSteps:
         extra = self._extra_of(self._staged)
         extra.overlap[:s, :s] = chosen.overlap
         extra.energy[0] = energy
-        indices = np.zeros(self._features.capacity)
-        indices[:s] = chosen.features
-        location = location_of(self._sent)
-        self._sent[:] = _on_device(location, self._staged)
-        self._features.added.views(self._added).chosen[:] = _on_device(location, indices)
+        send_pinned(self._staged, self._sent)
+        if s:
+            indices = chosen.features.astype(np.float64)
+            (sent,) = to_device(location_of(self._sent), indices)
+            self._features.added.views(self._added).chosen[:s] = sent
         self.step.memory.take(block)
         self._fetched = self._end = s
         self._count = 2
@@ -208,11 +216,6 @@ class RecordedSteps:
         return ()
 
 
-def _on_device(location: Any, values: Float) -> Array:
-    """Return a copy on the device."""
-    return location.xp.from_numpy(values).to(location.device)
-
-
 def _start_transfer(rows: Array) -> tuple[Float, Any]:
     """Start the transfer of rows to the host; returns them and the event to wait for."""
     import torch
@@ -250,7 +253,7 @@ class RecordedStepper:
         kernels = features.fused
         if kernels is None or len(state.data.constant):
             return Stop.NOT_AVAILABLE
-        if not len(state.gram.waiting):
+        if state.size and not len(state.gram.waiting):
             return Stop.NEEDS_COLUMNS
         step = rows.recorded_step(kernels, self._c)
         if step is None or kernels.has_anchor != step.has_anchor:
@@ -259,6 +262,10 @@ class RecordedStepper:
             self._steps = RecordedSteps(step, kernels, features.diagonal, self._addresses)
         if state.size >= self._farthest(last):
             return Stop.DONE
+        if not len(state.gram.waiting):
+            # Bounds of the empty model are nearly exact, so that the best candidate is among the
+            # first. The host prepares the rest during this pass.
+            state.gram.fetch_likely(partial(_likely, state), max(last, _LEAST_COLUMNS))
         self._update_addresses()
         energy = float(state.target_energy[0])
         self._steps.begin(rows.blocks[0], bound_terms(state), features.chosen, energy)
@@ -294,6 +301,11 @@ class RecordedStepper:
         if self._version != self._state.gram.version:
             self._version = self._state.gram.version
             self._addresses[:] = 0.0
-            columns = self._state.gram.waiting
-            numbers = np.array([float(address_of(columns.get(index))) for index in columns])
+            columns = dict(self._state.gram.waiting.in_memory())
+            numbers = np.array([float(address_of(column)) for column in columns.values()])
             put(self._addresses, np.array(list(columns), dtype=np.intp), numbers)
+
+
+def _likely(state: SelectionState, count: int) -> list[int]:
+    """Return the features of lowest bound, which are likely chosen next."""
+    return best_first(lower_bounds(state), count)
