@@ -39,6 +39,7 @@ DEVICE = "cuda" if HAS_GPU else "cpu"
 CAN_FUSE = find_spec("triton") is not None
 
 Array = NDArray[Any]
+_RECURRENCES = ("delta", "tau", "norms", "inner", "_L", "_V", "_inverse", "_overlap", "_weights")
 
 
 class Unrecorded:
@@ -169,10 +170,12 @@ def test_the_kernel_moves_rows_as_plain_operations_do(
         state = FoldState(data, 0.5, make_loss("squared"), 11)
         steps: Any = state.steps
         assert isinstance(steps._fused, FusedStep) is is_fused
+        assert (steps._folds is not None) is is_fused
         for index in (3, 0, 7, 11, 2, 5, 1, 4, 6, 8, 9):
             state.add(index, None, lambda count: [], 1)
         (split,) = state.samples.blocks[0].splits
-        answers.append((*steps.report, split.r, split.columns.buffers[0]))
+        space = [getattr(state.features, name) for name in _RECURRENCES]
+        answers.append((*steps.report, split.r, split.columns.buffers[0], *space))
     close = {"rtol": 1e-10, "atol": 1e-10}
     for one, other in zip(*answers, strict=True):
         torch.testing.assert_close(torch.as_tensor(one), torch.as_tensor(other), **close)

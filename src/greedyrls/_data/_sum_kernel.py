@@ -22,7 +22,7 @@ def gather(
         tl.store(out + v[:, None].to(tl.int64) * m + j[None, :], x, mask=is_there)
 
 
-@triton.jit(do_not_specialize=["m", "given", "parts"])
+@triton.jit(do_not_specialize=["given", "parts"])
 def sums(
     X, by_row, by_column, order, bounds, V, W, shift, products, squares, m, n, by_vector, given,
     parts, count: tl.constexpr, rows: tl.constexpr, columns: tl.constexpr,
@@ -46,7 +46,7 @@ def sums(
     if has_shift:
         away = tl.load(shift + i, mask=i < n, other=0.0)[None, :]
     total = tl.zeros((count, columns), tl.float64)
-    total_squares = tl.zeros((rows, columns), tl.float64)
+    total_squares = tl.zeros((16, columns), tl.float64)
     for top in range(begin, end, rows):
         place = top + j
         is_row = place < end
@@ -68,7 +68,8 @@ def sums(
         total = tl.dot(y, x, total, out_dtype=tl.float64)
         if with_squares:
             w = tl.load(W + place, mask=is_row, other=0.0)
-            total_squares += w[:, None] * (x * x)
+            first = tl.where((tl.arange(0, 16) == 0)[:, None], w[None, :], 0.0)
+            total_squares = tl.dot(first, x * x, total_squares, out_dtype=tl.float64)
     piece = (own * parts + part).to(tl.int64)
     place = products + piece * count * n
     tl.store(place + v[:, None].to(tl.int64) * n + i[None, :], total, mask=(i < n)[None, :])

@@ -320,9 +320,9 @@ def pick(
     is_a = a < chosen
     # All at once, and not in the loop: no load may overtake a store.
     on_factor = is_a[:, None] & is_v[None, :]
-    row = a[:, None].to(tl.int64)
-    all_f = tl.load(L + row * n + index[None, :], mask=on_factor, other=0.0)
-    tl.store(factor + row * c + v[None, :], all_f, mask=on_factor)
+    on_rows = a[:, None].to(tl.int64)
+    all_f = tl.load(L + on_rows * n + index[None, :], mask=on_factor, other=0.0)
+    tl.store(factor + on_rows * c + v[None, :], all_f, mask=on_factor)
     total = tl.zeros((padded, candidates), tl.float64)
     for first in range(0, chosen, ahead):
         for s in tl.static_range(ahead):
