@@ -55,8 +55,18 @@ class FusedRound:
     """The memory and kernels of a round of c candidates of one block."""
 
     def __init__(
-        self, block: RowBlock, room: Array, c: int, with_spread: bool, more: int = 0
+        self,
+        block: RowBlock,
+        room: Array,
+        c: int,
+        with_spread: bool,
+        more: int = 0,
+        n_states: int = 1,
     ) -> None:
+        """With two states, the block passed to `launch` is in the first.
+
+        It is in the second where |S| is odd: what follows from one is written to the other.
+        """
         self._X = block.X.device_array
         self._room = room
         self._m, self._c, self._with_spread = block.X.shape[0], c, with_spread
@@ -75,7 +85,9 @@ class FusedRound:
         layout = packed_layout(1, 1, c)
         self.found = new((layout.size + more,))
         self.packed, self.more = layout.views(self.found), self.found[layout.size :]
-        self.state = new((3 if has_anchor else 2, self._m))
+        self.states = new((n_states, 3 if has_anchor else 2, self._m))
+        self.state = self.states[0, :, :]
+        self._jump = self.state.shape[0] * self._m if n_states > 1 else 0
 
     def launch(self, block: RowBlock, terms: RoundTerms) -> None:
         """Fill `found` up to `more`, `state`, `Z` and `columns` from a block as it is."""
@@ -95,21 +107,21 @@ class FusedRound:
         with _fused.device_of(X):
             leave[(parts,)](
                 X, X.stride(0), X.stride(1), means, roots, self._room, r, anchor,
-                terms.numbers, terms.beta, terms.size, self.columns, Z, pieces, m, tiles, c,
-                candidates, rows, _fused.AHEAD, *flags,
+                terms.numbers, terms.beta, terms.size, self.columns, Z, pieces, self._jump, m,
+                tiles, c, candidates, rows, _fused.AHEAD, *flags,
             )  # fmt: skip
             measure[(1,)](
                 pieces, parts, terms.penalty, terms.shrinkage, scores, self._along, c, candidates,
                 _PIECES,
             )  # fmt: skip
             lose[(parts,)](
-                Z, r, d, scores, terms.size, pieces, m, tiles, c, candidates, rows,
+                Z, r, d, scores, terms.size, pieces, self._jump, m, tiles, c, candidates, rows,
                 self._with_spread,
             )  # fmt: skip
             rank[(1,)](pieces, parts, best, scores, c, candidates, _PIECES)
             advance[(parts,)](
                 weights, r, d, anchor, Z, best, scores, terms.size, self._along, self.state,
-                pieces, parts, m, tiles, c, rows, *flags[1:],
+                pieces, self._jump, parts, m, tiles, c, rows, *flags[1:],
             )  # fmt: skip
             add_up[(_SUMS,)](pieces, parts, statistics, _SUMMED)
 

@@ -30,7 +30,7 @@ SIZE, FEATURE, ROOT, LOST, REST, Q_FOURTH, ADDRESS = fused.positions(
 @triton.jit
 def leave(
     X, by_row, by_column, means, roots, room, r, anchor, numbers, beta, size, columns, Z,
-    pieces, m, tiles, c, candidates: tl.constexpr, rows: tl.constexpr, ahead: tl.constexpr,
+    pieces, jump, m, tiles, c, candidates: tl.constexpr, rows: tl.constexpr, ahead: tl.constexpr,
     has_means: tl.constexpr, has_roots: tl.constexpr, has_anchor: tl.constexpr,
 ):  # fmt: skip
     """Compute x and z of all candidates, and partial sums of ‖z‖², r·z and a·z."""
@@ -41,6 +41,7 @@ def leave(
     chosen = tl.load(size).to(tl.int64)
     if chosen < 0:
         return  # the search waits for the host: `_steppers`
+    now = chosen % 2 * jump
     norms = tl.zeros((candidates,), tl.float64)
     inner = tl.zeros((candidates,), tl.float64)
     along = tl.zeros((candidates,), tl.float64)
@@ -67,9 +68,10 @@ def leave(
         z = tl.where(is_there, z, 0.0)
         tl.store(Z + out, z, mask=is_there)
         norms += tl.sum(z * z, axis=1)
-        inner += tl.sum(z * tl.load(r + j, mask=is_j, other=0.0)[None, :], axis=1)
+        inner += tl.sum(z * tl.load(r + now + j, mask=is_j, other=0.0)[None, :], axis=1)
         if has_anchor:
-            along += tl.sum(z * tl.load(anchor + j, mask=is_j, other=0.0)[None, :], axis=1)
+            own = tl.load(anchor + now + j, mask=is_j, other=0.0)
+            along += tl.sum(z * own[None, :], axis=1)
     place = pieces + part * 3 * candidates + v
     tl.store(place, norms)
     tl.store(place + candidates, inner)
@@ -114,12 +116,14 @@ def measure(
 
 @triton.jit
 def lose(
-    Z, r, d, scores, size, pieces, m, tiles, c,
+    Z, r, d, scores, size, pieces, jump, m, tiles, c,
     candidates: tl.constexpr, rows: tl.constexpr, with_spread: tl.constexpr,
 ):  # fmt: skip
     """Compute partial sums of the leave-one-out errors, Σ r² z² and Σ z⁴."""
-    if tl.load(size) < 0.0:
+    chosen = tl.load(size).to(tl.int64)
+    if chosen < 0:
         return
+    now = chosen % 2 * jump
     part = tl.program_id(0)
     v = tl.arange(0, candidates)
     is_v = v < c
@@ -133,8 +137,8 @@ def lose(
         is_j = j < m
         is_there = is_v[:, None] & is_j[None, :]
         z = tl.load(Z + v[:, None].to(tl.int64) * m + j[None, :], mask=is_there, other=0.0)
-        own = tl.load(r + j, mask=is_j, other=0.0)[None, :]
-        rest = tl.load(d + j, mask=is_j, other=1.0)[None, :]
+        own = tl.load(r + now + j, mask=is_j, other=0.0)[None, :]
+        rest = tl.load(d + now + j, mask=is_j, other=1.0)[None, :]
         squares = z * z
         error = (z * rho - own) / (squares * inverse - rest)
         losses += tl.sum(error * error, axis=1)
@@ -164,12 +168,15 @@ def rank(pieces, parts, best, scores, c, candidates: tl.constexpr, some: tl.cons
 
 @triton.jit
 def advance(
-    weights, r, d, anchor, Z, best, scores, size, along, state, pieces, parts, m, tiles, c,
+    weights, r, d, anchor, Z, best, scores, size, along, state, pieces, jump, parts, m, tiles, c,
     rows: tl.constexpr, has_weights: tl.constexpr, has_anchor: tl.constexpr,
 ):  # fmt: skip
     """Update the block for the best candidate, and compute partial sums of the statistics."""
-    if tl.load(size) < 0.0:
+    chosen = tl.load(size).to(tl.int64)
+    if chosen < 0:
         return
+    now = chosen % 2 * jump
+    state += jump - now
     part = tl.program_id(0)
     index = tl.load(best).to(tl.int32)
     delta = tl.load(scores + c * DELTA + index)
@@ -189,8 +196,8 @@ def advance(
         j = (part * tiles + tile) * rows + tl.arange(0, rows)
         is_j = j < m
         z = tl.load(Z + index.to(tl.int64) * m + j, mask=is_j, other=0.0)
-        own = tl.load(r + j, mask=is_j, other=0.0) - rho * z
-        rest = tl.load(d + j, mask=is_j, other=1.0) - (z * z) / delta
+        own = tl.load(r + now + j, mask=is_j, other=0.0) - rho * z
+        rest = tl.load(d + now + j, mask=is_j, other=1.0) - (z * z) / delta
         tl.store(state + j, own, mask=is_j)
         tl.store(state + m + j, rest, mask=is_j)
         error = own / rest
@@ -205,7 +212,7 @@ def advance(
         else:
             weighted += loss
         if has_anchor:
-            a = tl.load(anchor + j, mask=is_j, other=0.0) - share * z
+            a = tl.load(anchor + now + j, mask=is_j, other=0.0) - share * z
             tl.store(state + 2 * m + j, a, mask=is_j)
             a_r += a * own
             a_g += a * g

@@ -144,7 +144,7 @@ class RecordedSteps:
             assert recorder is not None
             kind = (*self.step.kind, "steps")
             self._replay = recorder(
-                self._work, (self._sent, self.step.memory.state), kind in _LAUNCHED, False
+                self._work, (self._sent, self.step.memory.states), kind in _LAUNCHED, False
             )
             _LAUNCHED.add(kind)
         count = min(self._count, most)
@@ -186,18 +186,18 @@ class RecordedSteps:
         (vector,) = to_host(self._sent)
         sent, overlap = self._features.sent.views(vector), self._extra_of(vector).overlap
         known = sent.inverse[:s, :s], sent.penalties[:s], sent.weights[:s], overlap[:s, :s]
-        return self.step.memory.block(chosen), Chosen(*known, chosen)
+        return self.step.memory.block(chosen, s), Chosen(*known, chosen)
 
-    def _work(self, vector: Array, state: Array) -> tuple[()]:
+    def _work(self, vector: Array, states: Array) -> tuple[()]:
         """Launch a step: the round, the admission of its best candidate, and all updates."""
         from ._step_kernels import admit, keep
 
         step, features, c = self.step, self._features, self.step.c
         diagonal, addresses = self._vectors
-        step.launch(vector, state)
+        step.launch(vector, states)
         fused, data, capacity = step.fused, features.vectors, features.capacity
         added = features.added.views(self._added)
-        m, total = fused.columns.shape[1], state.shape[0] * state.shape[1]
+        m = fused.columns.shape[1]
         with _fused.device_of(vector):
             # A single warp: all its reads of `vector` precede its writes.
             admit[(1,)](
@@ -208,10 +208,9 @@ class RecordedSteps:
                 REFINED_PIVOT, DRIFT_BOUND, SMALLEST_D, SUM_ROUNDING, PARALLEL, TINY,
                 sys.float_info.max, num_warps=1,
             )  # fmt: skip
-            keep[(-(-total // _COPIED),)](
-                added.numbers, fused.packed.best, fused.columns, step.room, fused.state, state, m,
-                total, _COPIED,
-            )  # fmt: skip
+            keep[(-(-m // _COPIED),)](
+                added.numbers, fused.packed.best, fused.columns, step.room, m, _COPIED
+            )
         features.launch_follow(self._added)
         return ()
 

@@ -162,8 +162,8 @@ def admit(
 
 
 @triton.jit
-def keep(added, best, columns, chosen, state, block, m, total, rows: tl.constexpr):
-    """Append the feature's column to the chosen ones, and replace the block's state."""
+def keep(added, best, columns, chosen, m, rows: tl.constexpr):
+    """Append the feature's column to the chosen ones."""
     size = tl.load(added + SIZE).to(tl.int64)
     if size < 0:
         return
@@ -171,4 +171,3 @@ def keep(added, best, columns, chosen, state, block, m, total, rows: tl.constexp
     index = tl.load(best).to(tl.int64)
     column = tl.load(columns + index * m + j, mask=j < m, other=0.0)
     tl.store(chosen + size * m + j, column, mask=j < m)
-    tl.store(block + j, tl.load(state + j, mask=j < total, other=0.0), mask=j < total)
