@@ -239,8 +239,7 @@ def test_a_stepper_says_why_it_stops() -> None:
     state.gram.take(second, lambda count: [], 1)
     stepper = RecordedStepper(state, LeaveOneOut("bounded"))
     assert stepper.begin(4) is None
-    assert stepper.step(4) is Stop.NEEDS_COLUMNS
-    assert state.selected == [first]
+    assert stepper.step(4) == second  # after a pass that fetches its column
     for index in list(state.gram.waiting):
         state.gram.take(index, lambda count: [], 1)
     assert stepper.begin(4) is Stop.NEEDS_COLUMNS

@@ -19,8 +19,9 @@ from ._blocks import RowBlock
 # Numbers of z (candidates × rows) that a program computes at a time, and its minimum of rows.
 _PROGRAM_ELEMENTS = 1024
 _LEAST_PROGRAM_ROWS = 32
-# Partial sums added up at a time.
-_PIECES = 128
+# Numbers of partial sums added up at a time, and warps for this.
+_PIECES = 4096
+_SUM_WARPS = 8
 _SUMMED = 1024
 # The largest number of candidates of a round: more would not fit into the registers.
 _MOST = 32
@@ -72,6 +73,7 @@ class FusedRound:
         self._m, self._c, self._with_spread = block.X.shape[0], c, with_spread
         self._candidates = _fused.power_of_two(c)
         self._rows = max(_LEAST_PROGRAM_ROWS, _PROGRAM_ELEMENTS // self._candidates)
+        self._some = max(128, _PIECES // self._candidates)
         tiles = -(-self._m // self._rows)
         self._tiles = -(-tiles // _fused.ROW_PROGRAMS)
         self._parts = -(-tiles // self._tiles)
@@ -112,13 +114,13 @@ class FusedRound:
             )  # fmt: skip
             measure[(1,)](
                 pieces, parts, terms.penalty, terms.shrinkage, scores, self._along, c, candidates,
-                _PIECES,
+                self._some, num_warps=_SUM_WARPS,
             )  # fmt: skip
             lose[(parts,)](
                 Z, r, d, scores, terms.size, pieces, self._jump, m, tiles, c, candidates, rows,
                 self._with_spread,
             )  # fmt: skip
-            rank[(1,)](pieces, parts, best, scores, c, candidates, _PIECES)
+            rank[(1,)](pieces, parts, best, scores, c, candidates, self._some, num_warps=_SUM_WARPS)
             advance[(parts,)](
                 weights, r, d, anchor, Z, best, scores, terms.size, self._along, self.state,
                 pieces, self._jump, parts, m, tiles, c, rows, *flags[1:],

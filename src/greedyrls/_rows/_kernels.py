@@ -27,7 +27,7 @@ SIZE, FEATURE, ROOT, LOST, REST, Q_FOURTH, ADDRESS = fused.positions(
 )
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["tiles", "c"])
 def leave(
     X, by_row, by_column, means, roots, room, r, anchor, numbers, beta, size, columns, Z,
     pieces, jump, m, tiles, c, candidates: tl.constexpr, rows: tl.constexpr, ahead: tl.constexpr,
@@ -95,7 +95,7 @@ def three_sums(pieces, parts, candidates: tl.constexpr, some: tl.constexpr):
     return tl.sum(one, axis=0), tl.sum(two, axis=0), tl.sum(three, axis=0)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["parts", "c"])
 def measure(
     pieces, parts, penalty, shrinkage, scores, along, c,
     candidates: tl.constexpr, some: tl.constexpr,
@@ -114,7 +114,7 @@ def measure(
     tl.store(along + v, share, mask=is_v)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["tiles", "c"])
 def lose(
     Z, r, d, scores, size, pieces, jump, m, tiles, c,
     candidates: tl.constexpr, rows: tl.constexpr, with_spread: tl.constexpr,
@@ -151,7 +151,7 @@ def lose(
     tl.store(place + 2 * candidates, fourth)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["parts", "c"])
 def rank(pieces, parts, best, scores, c, candidates: tl.constexpr, some: tl.constexpr):
     """Compute losses and spread of all candidates, and the index of the best."""
     v = tl.arange(0, candidates)
@@ -166,7 +166,7 @@ def rank(pieces, parts, best, scores, c, candidates: tl.constexpr, some: tl.cons
     tl.store(best, smallest.to(tl.float64))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["parts", "tiles", "c"])
 def advance(
     weights, r, d, anchor, Z, best, scores, size, along, state, pieces, jump, parts, m, tiles, c,
     rows: tl.constexpr, has_weights: tl.constexpr, has_anchor: tl.constexpr,
@@ -232,7 +232,7 @@ def advance(
     tl.store(place + parts * SMALLEST_D, tl.min(smallest, axis=0))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["parts"])
 def add_up(pieces, parts, sums, some: tl.constexpr):
     """Combine the parts of one of the statistics: eight sums, a maximum and a minimum."""
     number = tl.program_id(0)
@@ -250,7 +250,7 @@ def add_up(pieces, parts, sums, some: tl.constexpr):
     tl.store(sums + number, tl.where(number == SMALLEST_D, tl.min(least, axis=0), result))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["kept"])
 def bound(
     size, terms, rows, doubtful, barred, mixed_root, fourth_root, values, places, n, kept,
     width: tl.constexpr, most: tl.constexpr, has_anchor: tl.constexpr,
@@ -296,7 +296,7 @@ def bound(
     tl.store(places + part * kept + k, best_places, mask=k < kept)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count", "c"])
 def pick(
     size, inverse, penalties, weights, values, places, count, L, rows, floor, beta, penalty,
     shrinkage, numbers, beyond, delta, anchored, factor, n, c, capacity, candidates: tl.constexpr,
@@ -350,7 +350,7 @@ def pick(
     tl.store(shrinkage + v, tl.sum(w_a * weighted, axis=0), mask=is_v)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["c"])
 def remember(
     size, numbers, scores, mixed_root, fourth_root, c, candidates: tl.constexpr,
     tiny: tl.constexpr, unknown: tl.constexpr,
@@ -423,7 +423,7 @@ def follow(
         tl.store(products + size * capacity + a, own, mask=a < size)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["splits", "tiles"])
 def move(
     X, by_row, by_column, numbers, weights, r, room, capacity, feature, size, means, shift, delta,
     tau, beta, pieces, splits, height, n, tiles, rows: tl.constexpr, ahead: tl.constexpr,

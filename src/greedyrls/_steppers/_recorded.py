@@ -168,6 +168,10 @@ class RecordedSteps:
             return Stop.NEEDS_COLUMNS if row.outcome == LACKS_COLUMN else Stop.IN_DOUBT
         return row
 
+    def best(self, size: int) -> int:
+        """Return the best candidate at a model of `size` features, whose step was not taken."""
+        return int(_ROW.views(self._rows[size]).index[0])
+
     def _wait(self, last: int) -> None:
         """Wait for the next reports, with more steps in the queue meanwhile."""
         while len(self._transfers) < 2 and self._end < last:
@@ -277,10 +281,15 @@ class RecordedStepper:
         assert isinstance(rows, DeviceRows)
         assert isinstance(features, DeviceFeatures)
         taken = self._steps.taken(state.size, self._farthest(last))
+        if taken is Stop.NEEDS_COLUMNS:
+            # Nothing else is in doubt: with the column the device takes the step again.
+            self._settle(rows, features)
+            missing = self._steps.best(state.size)
+            state.gram.fetch_likely(partial(_likely, state), last - state.size, missing)
+            stop = self.begin(last)
+            taken = self._steps.taken(state.size, self._farthest(last)) if stop is None else stop
         if isinstance(taken, Stop):
-            block, chosen = self._steps.settled(tuple(features.selected))
-            rows.take_block(block)
-            features.take_chosen(chosen)
+            self._settle(rows, features)
             return taken
         feature = int(taken.index[0])
         rows.exact_evaluations += self._c
@@ -289,6 +298,13 @@ class RecordedStepper:
         state.largest_drift = max(state.largest_drift, float(taken.drift[0]))
         state.statistics = SampleStatistics.unpacked(taken.sums)
         return feature
+
+    def _settle(self, rows: DeviceRows, features: DeviceFeatures) -> None:
+        """Tell the rows and the features of the steps that were taken."""
+        assert self._steps is not None
+        block, chosen = self._steps.settled(tuple(features.selected))
+        rows.take_block(block)
+        features.take_chosen(chosen)
 
     def _farthest(self, last: int) -> int:
         """Chosen features at most."""

@@ -29,7 +29,7 @@ _PLAIN, _DOUBTFUL, _LACKS_COLUMN = map(tl.constexpr, (PLAIN, DOUBTFUL, LACKS_COL
 _OUTCOME, _INDEX, _DRIFT, _SUMS = fused.positions(HistoryRow, "outcome", "index", "drift", "sums")
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["c"])
 def admit(
     chosen_size, terms, inverse, penalties, weights, overlaps, energy, added, slopes, left, chosen,
     best, scores, sums, numbers, beyond, recurred, anchored, factor, beta, floor, diagonal, barred,
