@@ -271,7 +271,7 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "recorded_steps": answer("_criteria._device_rows.can_find_lowest"),
     # Elements of X from which they are, and steps launched at a time.
     "recorded_step_elements": constant("_rows._rounds._RECORDED_STEP_ELEMENTS"),
-    "launched_steps": constant("_steppers._recorded._MOST_STEPS"),
+    "launched_steps": constant("_steppers._queue._MOST_STEPS"),
     # What records rounds of scores, updates of features with whole steps, and steps of folds: a
     # class, or None.
     "round_recorder": answer("_rows._rounds.recorder_of"),

@@ -29,7 +29,6 @@ from .._base import (
     Layout,
     address_of,
     location_of,
-    note_transfer,
     pinned_like,
     put,
     recorder_of,
@@ -58,10 +57,9 @@ from .._rows import (
     RowBlock,
     SampleStatistics,
 )
+from ._queue import StepQueue
 from ._stepper import Stop
 
-# The most steps launched at a time; half as many are queued while the host reads the others.
-_MOST_STEPS = 16
 # Gram columns of the first pass at least: so many take as long as one.
 _LEAST_COLUMNS = 16
 # Numbers that a program copies.
@@ -110,12 +108,7 @@ class RecordedSteps:
         self._staged = pinned_like(self._sent)
         self._added = features.new_added()
         self._history = new((capacity, _ROW.size))
-        self._rows = np.zeros((capacity, _ROW.size))
-        self._replay: Any = None
-        self._end = 0  # |S| after all steps in the queue
-        self._fetched = 0  # |S| up to which rows are on the host
-        self._count = 2
-        self._transfers: list[tuple[int, Any, Any]] = []
+        self._queue = StepQueue(self._history, self._record)
 
     def begin(self, block: RowBlock, terms: BoundTerms, chosen: Chosen, energy: float) -> None:
         """Prepare for steps from the current model; `energy` is that of the target."""
@@ -130,59 +123,38 @@ class RecordedSteps:
             (sent,) = to_device(location_of(self._sent), indices)
             self._features.added.views(self._added).chosen[:s] = sent
         self.step.memory.take(block)
-        self._fetched = self._end = s
-        self._count = 2
-        self._transfers = []
+        self._queue.begin(s)
 
     def _extra_of(self, vector: Array) -> Extra:
         return self._extra.views(vector[self._features.sent.size :])
 
-    def launch(self, most: int) -> None:
-        """Queue up to `most` more steps, and the transfer of their reports."""
-        if self._replay is None:
-            recorder = recorder_of(location_of(self._sent))
-            assert recorder is not None
-            kind = (*self.step.kind, "steps")
-            self._replay = recorder(
-                self._work, (self._sent, self.step.memory.states), kind in _LAUNCHED, False
-            )
-            _LAUNCHED.add(kind)
-        count = min(self._count, most)
-        self._count = min(_MOST_STEPS, 2 * self._count)
-        for _ in range(count):
-            self._replay.start()
-        begin, self._end = self._end, self._end + count
-        self._transfers.append((self._end, *_start_transfer(self._history[begin : self._end])))
+    def _record(self) -> Any:
+        """Record a step, whose first run launches the kernels if they may not be loaded."""
+        recorder = recorder_of(location_of(self._sent))
+        assert recorder is not None
+        kind = (*self.step.kind, "steps")
+        is_loaded = kind in _LAUNCHED
+        _LAUNCHED.add(kind)
+        return recorder(self._work, (self._sent, self.step.memory.states), is_loaded, False)
 
     def taken(self, size: int, last: int) -> HistoryRow | Stop:
         """Return the step from a model of `size` features, or why it is left to the host.
 
         No step in the queue leads beyond `last` features.
         """
-        if size >= self._fetched:
-            self._wait(last)
-        if size >= self._fetched:
+        report = self._queue.report(size, last)
+        if report is None:
             return Stop.DONE
-        row = _ROW.views(self._rows[size])
+        row = _ROW.views(report)
+        self._best = int(row.index[0])
         if row.outcome != PLAIN:
             return Stop.NEEDS_COLUMNS if row.outcome == LACKS_COLUMN else Stop.IN_DOUBT
         return row
 
-    def best(self, size: int) -> int:
-        """Return the best candidate at a model of `size` features, whose step was not taken."""
-        return int(_ROW.views(self._rows[size]).index[0])
-
-    def _wait(self, last: int) -> None:
-        """Wait for the next reports, with more steps in the queue meanwhile."""
-        while len(self._transfers) < 2 and self._end < last:
-            self.launch(last - self._end)
-        if self._transfers:
-            end, rows, event = self._transfers.pop(0)
-            if event is not None:
-                event.synchronize()
-            note_transfer()
-            self._rows[self._fetched : end] = rows
-            self._fetched = end
+    @property
+    def best(self) -> int:
+        """The best candidate of the last step that was asked for, whether it was taken or not."""
+        return self._best
 
     def settled(self, chosen: tuple[int, ...]) -> tuple[RowBlock, Chosen]:
         """Return the block and the arrays of |S| numbers after these features were added."""
@@ -217,20 +189,6 @@ class RecordedSteps:
             )
         features.launch_follow(self._added)
         return ()
-
-
-def _start_transfer(rows: Array) -> tuple[Float, Any]:
-    """Start the transfer of rows to the host; returns them and the event to wait for."""
-    import torch
-
-    if not rows.is_cuda:
-        return rows.numpy().copy(), None
-    pinned = torch.empty_like(rows, device="cpu", pin_memory=True)
-    pinned.copy_(rows, non_blocking=True)
-    cuda: Any = torch.cuda
-    event = cuda.Event()
-    event.record(cuda.current_stream(rows.device))
-    return pinned.numpy(), event
 
 
 class RecordedStepper:
@@ -284,8 +242,8 @@ class RecordedStepper:
         if taken is Stop.NEEDS_COLUMNS:
             # Nothing else is in doubt: with the column the device takes the step again.
             self._settle(rows, features)
-            missing = self._steps.best(state.size)
-            state.gram.fetch_likely(partial(_likely, state), last - state.size, missing)
+            best, remaining = self._steps.best, last - state.size
+            state.gram.fetch_likely(partial(_likely, state), remaining, best)
             stop = self.begin(last)
             taken = self._steps.taken(state.size, self._farthest(last)) if stop is None else stop
         if isinstance(taken, Stop):
