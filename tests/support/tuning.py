@@ -277,6 +277,7 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "round_recorder": answer("_rows._rounds.recorder_of"),
     "step_recorder": answer("_rows._fused_features.recorder_of", "_steppers._recorded.recorder_of"),
     "fold_step_recorder": answer("_criteria._fold_steps.recorder_of"),
+    "fold_queue_recorder": answer("_steppers._recorded_folds.recorder_of"),
     # Whether Triton kernels update vectors of features.
     "feature_kernels": choice(
         {False: {"_features._device_features.DeviceFeatures.fused": None}, True: {}}

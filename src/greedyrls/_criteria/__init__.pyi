@@ -21,6 +21,7 @@ from ._every_candidate import EveryCandidate as EveryCandidate
 from ._fold_curves import FoldCurve as FoldCurve
 from ._fold_state import FoldData as FoldData
 from ._fold_state import FoldState as FoldState
+from ._fold_steps import FoldSteps as FoldSteps
 from ._held_out_errors import Design as Design
 from ._held_out_errors import Part as Part
 from ._held_out_errors import Summed as Summed

@@ -90,12 +90,38 @@ class FoldSteps:
         chosen = np.zeros(self._space.capacity)
         chosen[: self._space.size] = self._space.selected
         self._chosen = whole_numbers(to_device(location, chosen)[0])
-        self._fused, self._folds = None, None
+        self._fused: FusedStep | None = None
+        self.folds: FusedFolds | None = None  # the kernels for recurrences, where there are any
         if can_fuse(block.X, self._split.r.shape[1]):
             self._fused = FusedStep(block.X.device_array, self._split, self._shift)
             if can_follow(self._space):
-                self._folds = FusedFolds(self._space, self._chosen)
+                self.folds = FusedFolds(self._space, self._chosen)
+                self.folds.packed[:] = self._packed(location.zeros(self._space.capacity))
         self._replay: Replay | None = None
+
+    @property
+    def location(self) -> ArrayLocation:
+        """Where the recurrences are."""
+        return self._space.location
+
+    @property
+    def n_sets(self) -> int:
+        """The number of sets of rows."""
+        return int(self._by_sets.shape[1])
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What the kernels depend on, besides the shape of the recurrences."""
+        return (self.n_sets, *self._split.r.shape, *self._X.shape, self._X.dtype)
+
+    def launch(self, vector: Array, column: Array) -> None:
+        """Take a step by kernels, asynchronously; `vector` has the numbers of `StepNumbers`."""
+        self._move(vector, column)
+
+    def fetch_report(self) -> None:
+        """Fetch the report after steps that kernels took."""
+        assert self.folds is not None
+        self.report = self._fetched(self.folds.packed)
 
     def settle(self) -> None:
         """Record in the blocks the features that were added on the device."""
@@ -134,10 +160,10 @@ class FoldSteps:
         space = self._space
         sent = _SENT.views(vector)
         sums = self._by_sets @ column
-        if self._folds is not None and self._fused is not None and beta is None:
-            beta = self._folds.lean(sent)
+        if self.folds is not None and self._fused is not None and beta is None:
+            beta = self.folds.lean(sent)
             pieces = self._fused.move(sent, space.means, space.delta, space.tau, beta)
-            return (self._folds.follow(sent, sums, pieces),)
+            return (self.folds.follow(sent, sums, pieces),)
         index, size = map(whole_numbers, sent)
         if beta is None:
             beta = space.padded_coefficients(index)
@@ -149,7 +175,10 @@ class FoldSteps:
             measured = self._move_rows(index, size, beta)
         space.move(index, size, beta, on_train, on_test, HeldOut(*measured))
         put_at(self._chosen, size, index[0])
-        return (self._packed(take(sums[2 * count, :], self._chosen)),)
+        packed = self._packed(take(sums[2 * count, :], self._chosen))
+        if self.folds is not None:
+            self.folds.packed[:] = packed
+        return (packed,)
 
     def _move_rows(self, index: Array, size: Array, beta: Array) -> tuple[Float, Float, Float]:
         """Update the held-out rows like `FusedStep`, with array operations instead of a kernel."""

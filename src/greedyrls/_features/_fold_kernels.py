@@ -22,6 +22,8 @@ def lean(
     split = tl.program_id(0).to(tl.int64)
     index = tl.load(feature).to(tl.int64)
     chosen = tl.load(size).to(tl.int64)
+    if chosen < 0:
+        return  # the search waits for the host: `_steppers`
     own = split * n + index
     a = tl.arange(0, padded)
     is_a = a < chosen
@@ -64,6 +66,8 @@ def follow(
     split = tl.program_id(1).to(tl.int64)
     index = tl.load(feature).to(tl.int64)
     chosen = tl.load(size).to(tl.int64)
+    if chosen < 0:
+        return
     i = part * width + tl.arange(0, width)
     is_i = i < n
     own = split * n + i
@@ -141,6 +145,9 @@ def report(
     padded_splits: tl.constexpr, ahead: tl.constexpr,
 ):  # fmt: skip
     """Add up the losses of some candidates over the splits, and find their smallest pivots."""
+    chosen = tl.load(size).to(tl.int64)
+    if chosen < 0:
+        return
     part = tl.program_id(0)
     i = part * width + tl.arange(0, width)
     is_i = i < n
@@ -163,7 +170,6 @@ def report(
     if part == 0:
         k = tl.arange(0, padded_splits)
         tl.store(energies + k, tl.load(energy + k, mask=k < splits, other=0.0), mask=k < splits)
-        chosen = tl.load(size).to(tl.int64)
         index = tl.load(feature).to(tl.int64)
         a = tl.arange(0, padded)
         which = tl.load(order + a, mask=a < chosen, other=0)

@@ -49,6 +49,7 @@ class FusedFolds:
         """`order` (capacity) are the chosen features, to which each step appends one."""
         self._space, self._order = space, order
         self._count, _, self._n = space.tau.shape
+        self.shape, self.capacity = (self._count, self._n), space.capacity
         capacity, location = space.capacity, space.location
         self._padded = _fused.power_of_two(capacity)
         self._programs = -(-self._n // _WIDTH)
@@ -59,7 +60,7 @@ class FusedFolds:
         self._floor = location.full(1, space.penalty.diagonal)
         layout = report_layout(space)
         self.packed = location.zeros(layout.size)
-        self._report = layout.views(self.packed)
+        self.report = layout.views(self.packed)
 
     def lean(self, sent: StepNumbers) -> Float:
         """Compute β of a feature, (K × capacity)."""
@@ -95,7 +96,7 @@ class FusedFolds:
             )  # fmt: skip
             report[(self._programs,)](
                 sent.feature, sent.size, sums, self._order, space.scale, space.delta, space.tau,
-                space.norms, space.inner, space.energy, *self._report, n, capacity, self._count,
+                space.norms, space.inner, space.energy, *self.report, n, capacity, self._count,
                 _WIDTH, self._padded, _fused.power_of_two(self._count), _fused.AHEAD,
             )  # fmt: skip
         return self.packed

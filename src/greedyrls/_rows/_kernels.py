@@ -433,6 +433,8 @@ def move(
     split = tl.program_id(1).to(tl.int64)
     index = tl.load(feature).to(tl.int64)
     chosen = tl.load(size).to(tl.int64)
+    if chosen < 0:
+        return
     own = split * n + index
     mean = tl.load(means + own)
     away = tl.load(shift + index)

@@ -11,6 +11,8 @@ from .._base import Array, Float, note_transfer
 
 # The most steps launched at a time; half as many are queued while the host reads the others.
 _MOST_STEPS = 16
+# Outcomes of a step.
+DOUBTFUL, PLAIN, LACKS_COLUMN = 0.0, 1.0, 2.0
 
 
 class StepQueue:

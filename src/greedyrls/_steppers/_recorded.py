@@ -25,7 +25,6 @@ from .._base import (
     TIE_ROUNDING,
     TINY,
     Array,
-    Float,
     Layout,
     address_of,
     location_of,
@@ -57,7 +56,7 @@ from .._rows import (
     RowBlock,
     SampleStatistics,
 )
-from ._queue import StepQueue
+from ._queue import LACKS_COLUMN, PLAIN, StepQueue
 from ._stepper import Stop
 
 # Gram columns of the first pass at least: so many take as long as one.
@@ -65,8 +64,6 @@ _LEAST_COLUMNS = 16
 # Numbers that a program copies.
 _COPIED = 1024
 
-# Outcomes of a step.
-DOUBTFUL, PLAIN, LACKS_COLUMN = 0.0, 1.0, 2.0
 # Kinds of steps launched in this process, whose kernels are compiled and loaded.
 _LAUNCHED: set[tuple[object, ...]] = set()
 

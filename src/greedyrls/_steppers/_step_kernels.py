@@ -8,7 +8,8 @@ import triton.language as tl
 
 from .._data import fused
 from .._rows import AddedNumbers, BoundTerms, SampleStatistics, Scores
-from ._recorded import DOUBTFUL, LACKS_COLUMN, PLAIN, HistoryRow
+from ._queue import DOUBTFUL, LACKS_COLUMN, PLAIN
+from ._recorded import HistoryRow
 
 # Rows of scores and positions of single numbers, as in `_rows`.
 LOSSES, DELTA, RHO, NORMS, CORRELATIONS, MIXED, FOURTH = fused.positions(
