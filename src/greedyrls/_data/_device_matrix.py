@@ -156,7 +156,8 @@ class DeviceMatrix(Matrix):
         """
         indices = numbers_on(self.location, indices)
         if isinstance(rows, slice) and _fused.reads(self):
-            return _fused.fused_columns(self.values[rows, :], indices)
+            gathered: Float = _fused.fused_columns(self.values[rows, :], indices)
+            return gathered
         if isinstance(rows, slice):
             return contiguous(as_float(take_rows(self.values[rows, :].T, indices)))
         whole = contiguous(as_float(take_rows(self.values.T, indices)))
