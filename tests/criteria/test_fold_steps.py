@@ -29,6 +29,7 @@ from internals import (
     make_loss,
     make_problem,
 )
+from traps import Traps
 from tuning import Tune
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -39,6 +40,7 @@ DEVICE = "cuda" if HAS_GPU else "cpu"
 CAN_FUSE = find_spec("triton") is not None
 
 Array = NDArray[Any]
+_RECURRENCES = ("delta", "tau", "norms", "inner", "_L", "_V", "_inverse", "_overlap", "_weights")
 
 
 class Unrecorded:
@@ -143,6 +145,43 @@ def test_recorded_on_a_gpu(dtype: str, cv: Any, targets: int, tune: Tune) -> Non
     np.testing.assert_array_equal(path.losses, greedy_path(tensor, y, 40, cv=cv).losses)
 
 
+class Done(Unrecorded):
+    """What is recorded and started, done at once."""
+
+    def __init__(
+        self, work: Any, inputs: Sequence[Any], is_loaded: bool = True, is_sent: bool = True
+    ) -> None:
+        super().__init__(work, inputs)
+
+    def start(self) -> None:
+        self._work(*self.inputs)
+
+
+@pytest.mark.skipif(not CAN_FUSE, reason="Triton is not installed")
+@pytest.mark.parametrize("kind", ["plain", "doubt", "columns", "forced", "scattered"])
+def test_a_gpu_chooses_by_itself(kind: str, tune: Tune, traps: Traps) -> None:
+    if not HAS_GPU:
+        tune(kernels_on_processor=True, launched_steps=2)
+        tune(fold_step_recorder=Done, fold_queue_recorder=Done)
+    # With few rows few columns are kept, and some are missing.
+    X, y = random_problem(37, 90 if kind == "columns" else 500, 30)
+    options: dict[str, Any] = {"cv": 3}
+    if kind == "doubt":  # two columns tie, and one nearly is another
+        X[:, 9] = X[:, 1] + 1e-4 * X[:, 9]
+        X[:, 4] = X[:, 2]
+        options["alpha"] = 1e-6
+    elif kind == "forced":
+        options |= {"forced_features": [7, 3], "excluded_features": [0, 9]}
+    elif kind == "scattered":
+        options["cv"] = KFold(4, shuffle=True, random_state=0)
+    taken = traps.watch("note a step of folds of the device")
+    path = greedy_path(
+        torch.tensor(X, device=DEVICE), torch.tensor(y, device=DEVICE), 12, **options
+    )
+    assert len(taken) >= {"columns": 2, "doubt": 3}.get(kind, 8)
+    assert_same(path, greedy_path(X, y, 12, **options))
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not CAN_FUSE, reason="Triton is not installed")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -169,10 +208,12 @@ def test_the_kernel_moves_rows_as_plain_operations_do(
         state = FoldState(data, 0.5, make_loss("squared"), 11)
         steps: Any = state.steps
         assert isinstance(steps._fused, FusedStep) is is_fused
+        assert (steps.folds is not None) is is_fused
         for index in (3, 0, 7, 11, 2, 5, 1, 4, 6, 8, 9):
             state.add(index, None, lambda count: [], 1)
         (split,) = state.samples.blocks[0].splits
-        answers.append((*steps.report, split.r, split.columns.buffers[0]))
+        space = [getattr(state.features, name) for name in _RECURRENCES]
+        answers.append((*steps.report, split.r, split.columns.buffers[0], *space))
     close = {"rtol": 1e-10, "atol": 1e-10}
     for one, other in zip(*answers, strict=True):
         torch.testing.assert_close(torch.as_tensor(one), torch.as_tensor(other), **close)

@@ -134,8 +134,7 @@ def test_kernels_leave_the_same(
     m: int, n: int, flies: bool, with_anchor: bool, with_spread: bool
 ) -> None:
     there, here, taken = states_of(m, n, with_anchor, with_spread, flies)
-    assert 0 not in taken  # the first step fetches Gram columns
-    assert len(taken) >= 2 if flies else not taken
+    assert {0, 1} <= set(taken) if flies else not taken
     assert there.features.selected == here.features.selected
     assert here.samples.score_lowest(here.features, partial(bound_terms, here), 1) is None
     assert there.samples.exact_evaluations > 0
@@ -226,10 +225,8 @@ def test_a_stepper_says_why_it_stops() -> None:
         state = SelectionState(LooData(problem), 1.0, 8)
         criterion = LeaveOneOut("bounded")
         stepper = RecordedStepper(state, criterion)
-        assert stepper.begin(4) is Stop.NEEDS_COLUMNS
-        choice = criterion.choose(state, 0, 4)
-        assert choice.feature == first
-        state.add(choice.feature, choice.pivot, choice.ranking, 4)
+        assert stepper.begin(1) is None
+        assert [stepper.step(1), stepper.step(1)] == [first, Stop.DONE]
         return state, stepper
 
     state, stepper = stepper_after_a_step()
@@ -238,8 +235,11 @@ def test_a_stepper_says_why_it_stops() -> None:
     assert [stepper.step(2), stepper.step(2)] == [second, Stop.DONE]
     assert stepper.begin(4) is None
     assert stepper.step(4) is Stop.IN_DOUBT
-    state, stepper = stepper_after_a_step()
+    state, _ = stepper_after_a_step()
     state.gram.take(second, lambda count: [], 1)
+    stepper = RecordedStepper(state, LeaveOneOut("bounded"))
     assert stepper.begin(4) is None
-    assert stepper.step(4) is Stop.NEEDS_COLUMNS
-    assert state.selected == [first]
+    assert stepper.step(4) == second  # after a pass that fetches its column
+    for index in list(state.gram.waiting):
+        state.gram.take(index, lambda count: [], 1)
+    assert stepper.begin(4) is Stop.NEEDS_COLUMNS

@@ -34,6 +34,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "solve for coefficients": ("_features._feature_space.FeatureSpace.coefficients",),
     "add to feature space": ("_features._feature_space.FeatureSpace.add",),
     "note a step of the device": ("_features._device_features.DeviceFeatures.note",),
+    "note a step of folds of the device": ("_criteria._fold_state.FoldState.note_step",),
     "take Gram columns": ("_features._gram.GramColumns.take",),
     # Leave-one-out: the search.
     "choose by leave-one-out": ("_criteria._leave_one_out.LeaveOneOut.choose", _COMPILED_STEP),

@@ -278,12 +278,13 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "recorded_steps": answer("_criteria._device_rows.can_find_lowest"),
     # Elements of X from which they are, and steps launched at a time.
     "recorded_step_elements": constant("_rows._rounds._RECORDED_STEP_ELEMENTS"),
-    "launched_steps": constant("_steppers._recorded._MOST_STEPS"),
+    "launched_steps": constant("_steppers._queue._MOST_STEPS"),
     # What records rounds of scores, updates of features with whole steps, and steps of folds: a
     # class, or None.
     "round_recorder": answer("_rows._rounds.recorder_of"),
     "step_recorder": answer("_rows._fused_features.recorder_of", "_steppers._recorded.recorder_of"),
     "fold_step_recorder": answer("_criteria._fold_steps.recorder_of"),
+    "fold_queue_recorder": answer("_steppers._recorded_folds.recorder_of"),
     # Whether Triton kernels update vectors of features.
     "feature_kernels": choice(
         {False: {"_features._device_features.DeviceFeatures.fused": None}, True: {}}

@@ -93,7 +93,9 @@ from ._progress import Progress as Progress
 from ._progress import jobs_bar as jobs_bar
 from ._progress import progress_bar as progress_bar
 from ._replay import Replay as Replay
+from ._replay import pinned_like as pinned_like
 from ._replay import recorder_of as recorder_of
+from ._replay import send_pinned as send_pinned
 from ._sigmoid import Sigmoid as Sigmoid
 from ._sigmoid import constant_sigmoid as constant_sigmoid
 from ._sigmoid import fit_sigmoid as fit_sigmoid

@@ -78,6 +78,10 @@ class ColumnCache:
             columns.update((index, values[row, ...]) for row, index in enumerate(missing))
         return [columns[index] for index in indices]
 
+    def in_memory(self) -> Iterator[tuple[int, Array]]:
+        """All columns that are in memory, by index."""
+        return iter(self._columns.items())
+
     def touch(self, index: int) -> None:
         """Make a column the last one to be dropped."""
         if index in self._columns:

@@ -110,6 +110,24 @@ class Replay:
         return asked
 
 
+def pinned_like(values: Array) -> Float:
+    """Return memory of the host for `send_pinned` to a device tensor of the same shape."""
+    import torch
+
+    memory: Float = torch.zeros_like(values, device="cpu", pin_memory=values.is_cuda).numpy()
+    return memory
+
+
+def send_pinned(values: Float, target: Array) -> None:
+    """Copy pinned memory to the device; does not wait for it, unlike copies of other memory.
+
+    The values must not change until the copy is known to have ended.
+    """
+    import torch
+
+    target.copy_(torch.from_numpy(values), non_blocking=True)
+
+
 def _is_recorded(*_: Array) -> Sequence[Array]:
     """Placeholder for recorded work, whose operations are never launched one by one again."""
     raise AssertionError

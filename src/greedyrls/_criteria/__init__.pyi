@@ -2,6 +2,7 @@ from ._backward import BackwardState as BackwardState
 from ._backward_passes import backward_arrays as backward_arrays
 from ._backward_passes import backward_state as backward_state
 from ._bounds import bound_terms as bound_terms
+from ._bounds import lower_bounds as lower_bounds
 from ._choice import Choice as Choice
 from ._choice import Criterion as Criterion
 from ._choice import HasSelection as HasSelection
@@ -9,6 +10,7 @@ from ._choice import Model as Model
 from ._choice import NumericalLimit as NumericalLimit
 from ._choice import Spanned as Spanned
 from ._choice import State as State
+from ._choice import best_first as best_first
 from ._curves import LooCurve as LooCurve
 from ._curves import LossMoments as LossMoments
 from ._curves import best_penalties as best_penalties
@@ -18,6 +20,7 @@ from ._every_candidate import EveryCandidate as EveryCandidate
 from ._fold_curves import FoldCurve as FoldCurve
 from ._fold_state import FoldData as FoldData
 from ._fold_state import FoldState as FoldState
+from ._fold_steps import FoldSteps as FoldSteps
 from ._held_out_errors import Design as Design
 from ._held_out_errors import Part as Part
 from ._held_out_errors import Summed as Summed

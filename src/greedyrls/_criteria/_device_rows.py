@@ -66,9 +66,8 @@ class DeviceRows(SampleSpace):
         super().__init__(blocks, shape, executor)
         if self._n_features >= DEVICE_FEATURES or can_find_lowest(self._blocks):
             self.feature_location = location
-        if self._rows > _SHORT_ROWS:
-            # Each candidate costs less than a second round, but the first is nearly always enough.
-            self.first_width = 8
+        # A second round costs as much as many candidates, and bounds of few rows rule out less.
+        self.first_width = 8 if self._rows > _SHORT_ROWS else 24
         self._rounds = Rounds()
         # The round of the best candidate: blocks that were moved by it at once.
         self._round: tuple[Latest, Round] | None = None

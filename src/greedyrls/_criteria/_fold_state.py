@@ -198,6 +198,15 @@ class FoldState(FoldMeans, SearchState):
         self._products.append(products)
         self._measure()
 
+    def note_step(self, index: int, energies: Float, gram: Float) -> None:
+        """Note a feature that a stepper added, with ‖r‖² (K × 1) and the products (capacity)."""
+        assert self.steps is not None
+        self.features.selected.append(index)
+        self.steps.report = self.steps.report._replace(energy=energies)
+        self._products.append(self.data.centred(index, gram[: self.size], self.selected))
+        self.barred[index] = np.inf
+        self._measure()
+
     def held(self) -> None:
         """Return None: with folds no stored set makes a move to another one faster."""
 

@@ -7,8 +7,6 @@ by which the host chooses as in every search. All arrays are updated in place.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import array_api_compat
 import numpy as np
 
@@ -31,7 +29,14 @@ from .._base import (
     whole_numbers,
 )
 from .._data import Matrix, free_bytes
-from .._features import FoldSpace, HeldOut
+from .._features import (
+    FoldSpace,
+    FusedFolds,
+    HeldOut,
+    StepReport,
+    can_follow,
+    report_layout,
+)
 from .._rows import FoldBlock, FoldRows, FusedStep, StepNumbers, can_fuse
 from ._fold_refinement import careful_coefficients
 
@@ -39,15 +44,6 @@ from ._fold_refinement import careful_coefficients
 _SHARE = 0.5
 # The layout of the numbers that a step is sent.
 _SENT = Layout(StepNumbers, (1,), (1,))
-
-
-class StepReport(NamedTuple):
-    """The results of a step that are sent to the host."""
-
-    energy: Float  # (K × t) ‖r‖² on the held-out rows
-    pivots: Float  # (n) δ divided by A_ii, the smallest of all splits
-    losses: Float  # (t × n) held-out sums of squares with each candidate added
-    gram: Float  # (capacity) of the last feature with the chosen ones, over all rows
 
 
 def supports_steps(X: Matrix) -> bool:
@@ -91,13 +87,41 @@ class FoldSteps:
         self._X, (self._split,) = block.X, block.splits
         location = self._space.location
         (self._shift,) = to_device(location, block.shift)
-        self._fused = None
-        if can_fuse(block.X, self._split.r.shape[1]):
-            self._fused = FusedStep(block.X.device_array, self._split, self._shift)
         chosen = np.zeros(self._space.capacity)
         chosen[: self._space.size] = self._space.selected
         self._chosen = whole_numbers(to_device(location, chosen)[0])
+        self._fused: FusedStep | None = None
+        self.folds: FusedFolds | None = None  # the kernels for recurrences, where there are any
+        if can_fuse(block.X, self._split.r.shape[1]):
+            self._fused = FusedStep(block.X.device_array, self._split, self._shift)
+            if can_follow(self._space):
+                self.folds = FusedFolds(self._space, self._chosen)
+                self.folds.packed[:] = self._packed(location.zeros(self._space.capacity))
         self._replay: Replay | None = None
+
+    @property
+    def location(self) -> ArrayLocation:
+        """Where the recurrences are."""
+        return self._space.location
+
+    @property
+    def n_sets(self) -> int:
+        """The number of sets of rows."""
+        return int(self._by_sets.shape[1])
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What the kernels depend on, besides the shape of the recurrences."""
+        return (self.n_sets, *self._split.r.shape, *self._X.shape, self._X.dtype)
+
+    def launch(self, vector: Array, column: Array) -> None:
+        """Take a step by kernels, asynchronously; `vector` has the numbers of `StepNumbers`."""
+        self._move(vector, column)
+
+    def fetch_report(self) -> None:
+        """Fetch the report after steps that kernels took."""
+        assert self.folds is not None
+        self.report = self._fetched(self.folds.packed)
 
     def settle(self) -> None:
         """Record in the blocks the features that were added on the device."""
@@ -135,10 +159,14 @@ class FoldSteps:
         """Take the step on the device; returns the packed report."""
         space = self._space
         sent = _SENT.views(vector)
+        sums = self._by_sets @ column
+        if self.folds is not None and self._fused is not None and beta is None:
+            beta = self.folds.lean(sent)
+            pieces = self._fused.move(sent, space.means, space.delta, space.tau, beta)
+            return (self.folds.follow(sent, sums, pieces),)
         index, size = map(whole_numbers, sent)
         if beta is None:
             beta = space.padded_coefficients(index)
-        sums = self._by_sets @ column
         count = space.delta.shape[0]
         on_train, on_test = space.columns(sums[:count, :], sums[count : 2 * count, :], index)
         if self._fused is not None:
@@ -147,7 +175,10 @@ class FoldSteps:
             measured = self._move_rows(index, size, beta)
         space.move(index, size, beta, on_train, on_test, HeldOut(*measured))
         put_at(self._chosen, size, index[0])
-        return (self._packed(take(sums[2 * count, :], self._chosen)),)
+        packed = self._packed(take(sums[2 * count, :], self._chosen))
+        if self.folds is not None:
+            self.folds.packed[:] = packed
+        return (packed,)
 
     def _move_rows(self, index: Array, size: Array, beta: Array) -> tuple[Float, Float, Float]:
         """Update the held-out rows like `FusedStep`, with array operations instead of a kernel."""
@@ -172,6 +203,4 @@ class FoldSteps:
     def _fetched(self, packed: Array) -> StepReport:
         """Return the report on the host."""
         (values,) = to_host(packed)
-        count, t, n = self._space.tau.shape
-        layout = Layout(StepReport, (count, t), (n,), (t, n), (self._space.capacity,))
-        return layout.views(values)
+        return report_layout(self._space).views(values)

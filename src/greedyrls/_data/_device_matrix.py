@@ -155,6 +155,9 @@ class DeviceMatrix(Matrix):
         Rows are a slice, or numbers on the device.
         """
         indices = numbers_on(self.location, indices)
+        if isinstance(rows, slice) and _fused.reads(self):
+            gathered: Float = _fused.fused_columns(self.values[rows, :], indices)
+            return gathered
         if isinstance(rows, slice):
             return contiguous(as_float(take_rows(self.values[rows, :].T, indices)))
         whole = contiguous(as_float(take_rows(self.values.T, indices)))

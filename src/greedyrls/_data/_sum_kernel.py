@@ -7,7 +7,22 @@ import triton
 import triton.language as tl
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["m", "given"])
+def gather(
+    X, by_row, by_column, numbers, out, m, given, count: tl.constexpr, rows: tl.constexpr
+):  # fmt: skip
+    """Some columns of X in float64, one per row of `out`; a program reads some rows of all."""
+    j = tl.program_id(0).to(tl.int64) * rows + tl.arange(0, rows)
+    for first in range(0, given, count):
+        v = first + tl.arange(0, count)
+        index = tl.load(numbers + v, mask=v < given, other=0)
+        is_there = (v < given)[:, None] & (j < m)[None, :]
+        place = X + j[None, :] * by_row + index[:, None] * by_column
+        x = tl.load(place, mask=is_there, other=0).to(tl.float64)
+        tl.store(out + v[:, None].to(tl.int64) * m + j[None, :], x, mask=is_there)
+
+
+@triton.jit(do_not_specialize=["given", "parts"])
 def sums(
     X, by_row, by_column, order, bounds, V, W, shift, products, squares, m, n, by_vector, given,
     parts, count: tl.constexpr, rows: tl.constexpr, columns: tl.constexpr,

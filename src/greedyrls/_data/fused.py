@@ -27,6 +27,9 @@ SUM_ROWS = 16
 SUM_COLUMNS = 128
 SUM_WARPS = 4
 SUM_STAGES = 3
+# Columns and rows of X that are gathered at a time.
+GATHERED = 16
+GATHERED_ROWS = 64
 # Programs that keep a large device busy: eight on each of 132 multiprocessors.
 SUM_PROGRAMS = 1056
 # The least number of rows of a program: each has its own sums, which are added up afterwards.
@@ -82,6 +85,21 @@ def positions(kind: Any, *names: str) -> list[Any]:
 def power_of_two(count: int) -> int:
     """The least that is not smaller, and at least 2."""
     return 1 << max(1, (count - 1).bit_length())
+
+
+def fused_columns(X: Array, numbers: Array) -> Array:
+    """Columns of X (m × n), a tensor on a GPU, in float64 and one per row of the result."""
+    import torch
+
+    from ._sum_kernel import gather
+
+    count, m = numbers.shape[0], X.shape[0]
+    columns = X.new_empty((count, m), dtype=torch.float64)
+    with device_of(X):
+        gather[(-(-m // GATHERED_ROWS),)](
+            X, X.stride(0), X.stride(1), numbers, columns, m, count, GATHERED, GATHERED_ROWS
+        )
+    return columns
 
 
 def fused_sums(V: Array, X: Array, weights: Array | None) -> tuple[Array, Array]:

@@ -24,6 +24,10 @@ from ._feature_space import note_step as note_step
 from ._feature_space import take_back as take_back
 from ._fold_space import FoldSpace as FoldSpace
 from ._fold_space import HeldOut as HeldOut
+from ._fused_folds import FusedFolds as FusedFolds
+from ._fused_folds import StepReport as StepReport
+from ._fused_folds import can_follow as can_follow
+from ._fused_folds import report_layout as report_layout
 from ._gram import GramColumns as GramColumns
 from ._gram import Ranking as Ranking
 from ._group_pairs import GroupPairs as GroupPairs

@@ -33,6 +33,7 @@ class DeviceFeatures(FeatureSpace):
         self._seen: dict[int, Seen] = {}  # since the last step
         # Entries of X_S'X_S that were not fetched yet, with their row.
         self._waiting: list[tuple[int, Float]] = []
+        self._kept: list[int] = []  # rows that are in `_products`, likewise
         self._barred = barred
         self._kernels: FusedFeatures | None = None
         super().__init__(diagonal, correlation, penalty, capacity)
@@ -108,11 +109,15 @@ class DeviceFeatures(FeatureSpace):
     @property
     def gram(self) -> Float:
         """X_S'X_S without the penalty, in the order of choice; it is fetched when it is needed."""
-        if self._waiting:
-            rows = to_host(*(row for _, row in self._waiting))
-            for (s, _), row in zip(self._waiting, rows, strict=True):
+        if self._kept or self._waiting:
+            first = [self._products] if self._kept else []
+            values = to_host(*first, *(row for _, row in self._waiting))
+            products = values.pop(0) if self._kept else self._gram
+            rows = [(s, products[s, :s]) for s in self._kept]
+            rows += [(s, row) for (s, _), row in zip(self._waiting, values, strict=True)]
+            for s, row in rows:
                 self._gram[s, :s] = self._gram[:s, s] = row
-            self._waiting = []
+            self._kept, self._waiting = [], []
         return super().gram
 
     def factor_of(self, indices: NDArray[np.intp]) -> Float:
@@ -141,7 +146,7 @@ class DeviceFeatures(FeatureSpace):
 
     def forget(self) -> None:
         """Drop what was fetched for the current set."""
-        self._waiting, self._seen = [], {}
+        self._kept, self._waiting, self._seen = [], [], {}
 
     def add(self, index: int, column: Float, beta: Float, pivot: Pivot) -> float:
         """Add a feature; returns the drift of its pivot, |δ − its value in the data| / A_bb."""
@@ -173,7 +178,7 @@ class DeviceFeatures(FeatureSpace):
     def _keep_row(self, s: int) -> None:
         """The same where kernels leave it."""
         if s:
-            self._waiting.append((s, self._products[s, :s]))
+            self._kept.append(s)
 
     def _grow(self) -> None:
         if self._can_fuse:

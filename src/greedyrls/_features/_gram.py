@@ -79,6 +79,14 @@ class GramColumns:
             column: Float = (self.waiting.get if self._retained else self.waiting.pop)(index)
             return column
 
+    def fetch_likely(self, ranking: Ranking, remaining: int, missing: int | None = None) -> None:
+        """Fetch a batch with a missing column, or before the first of its columns is needed."""
+        with self._lock:
+            likely = ranking(len(self.waiting) + _ALL_WIDTH + 2)
+            first = [*likely[:1]] if missing is None else [missing]
+            if first:
+                self._fetched(self.batch(lambda count: likely[:count], remaining, first[0]))
+
     def columns(self, indices: Sequence[int]) -> Float:
         """Copies of the columns of some features; one pass for those that are not there."""
         with self._lock:

@@ -18,12 +18,13 @@ from ._blocks import RowBlock
 
 # Numbers of z (candidates × rows) that a program computes at a time, and its minimum of rows.
 _PROGRAM_ELEMENTS = 1024
-_LEAST_PROGRAM_ROWS = 128
-# Partial sums added up at a time.
-_PIECES = 128
+_LEAST_PROGRAM_ROWS = 32
+# Numbers of partial sums added up at a time, and warps for this.
+_PIECES = 4096
+_SUM_WARPS = 8
 _SUMMED = 1024
 # The largest number of candidates of a round: more would not fit into the registers.
-_MOST = 16
+_MOST = 32
 _SUMS = len(SampleStatistics._fields)  # for one target
 
 
@@ -55,13 +56,24 @@ class FusedRound:
     """The memory and kernels of a round of c candidates of one block."""
 
     def __init__(
-        self, block: RowBlock, room: Array, c: int, with_spread: bool, more: int = 0
+        self,
+        block: RowBlock,
+        room: Array,
+        c: int,
+        with_spread: bool,
+        more: int = 0,
+        n_states: int = 1,
     ) -> None:
+        """With two states, the block passed to `launch` is in the first.
+
+        It is in the second where |S| is odd: what follows from one is written to the other.
+        """
         self._X = block.X.device_array
         self._room = room
         self._m, self._c, self._with_spread = block.X.shape[0], c, with_spread
         self._candidates = _fused.power_of_two(c)
         self._rows = max(_LEAST_PROGRAM_ROWS, _PROGRAM_ELEMENTS // self._candidates)
+        self._some = max(128, _PIECES // self._candidates)
         tiles = -(-self._m // self._rows)
         self._tiles = -(-tiles // _fused.ROW_PROGRAMS)
         self._parts = -(-tiles // self._tiles)
@@ -75,7 +87,9 @@ class FusedRound:
         layout = packed_layout(1, 1, c)
         self.found = new((layout.size + more,))
         self.packed, self.more = layout.views(self.found), self.found[layout.size :]
-        self.state = new((3 if has_anchor else 2, self._m))
+        self.states = new((n_states, 3 if has_anchor else 2, self._m))
+        self.state = self.states[0, :, :]
+        self._jump = self.state.shape[0] * self._m if n_states > 1 else 0
 
     def launch(self, block: RowBlock, terms: RoundTerms) -> None:
         """Fill `found` up to `more`, `state`, `Z` and `columns` from a block as it is."""
@@ -95,21 +109,21 @@ class FusedRound:
         with _fused.device_of(X):
             leave[(parts,)](
                 X, X.stride(0), X.stride(1), means, roots, self._room, r, anchor,
-                terms.numbers, terms.beta, terms.size, self.columns, Z, pieces, m, tiles, c,
-                candidates, rows, _fused.AHEAD, *flags,
+                terms.numbers, terms.beta, terms.size, self.columns, Z, pieces, self._jump, m,
+                tiles, c, candidates, rows, _fused.AHEAD, *flags,
             )  # fmt: skip
             measure[(1,)](
                 pieces, parts, terms.penalty, terms.shrinkage, scores, self._along, c, candidates,
-                _PIECES,
+                self._some, num_warps=_SUM_WARPS,
             )  # fmt: skip
             lose[(parts,)](
-                Z, r, d, scores, terms.size, pieces, m, tiles, c, candidates, rows,
+                Z, r, d, scores, terms.size, pieces, self._jump, m, tiles, c, candidates, rows,
                 self._with_spread,
             )  # fmt: skip
-            rank[(1,)](pieces, parts, best, scores, c, candidates, _PIECES)
+            rank[(1,)](pieces, parts, best, scores, c, candidates, self._some, num_warps=_SUM_WARPS)
             advance[(parts,)](
                 weights, r, d, anchor, Z, best, scores, terms.size, self._along, self.state,
-                pieces, parts, m, tiles, c, rows, *flags[1:],
+                pieces, self._jump, parts, m, tiles, c, rows, *flags[1:],
             )  # fmt: skip
             add_up[(_SUMS,)](pieces, parts, statistics, _SUMMED)
 

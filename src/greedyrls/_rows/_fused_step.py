@@ -42,6 +42,12 @@ class FusedStep:
         self, sent: StepNumbers, means: Float, delta: Float, tau: Float, beta: Float
     ) -> tuple[Float, Float, Float]:
         """Update the rows; return ‖z‖² (K), r·z and ‖r‖² after the step (K × 1)."""
+        pieces = self.move(sent, means, delta, tau, beta)
+        norms, inner, energy = namespace_of(beta).sum(pieces, axis=2)
+        return norms, inner[:, None], energy[:, None]
+
+    def move(self, sent: StepNumbers, means: Float, delta: Float, tau: Float, beta: Float) -> Float:
+        """The same, returning partial sums (3 × K × parts)."""
         from ._kernels import move
 
         X, split = self._X, self._split
@@ -52,8 +58,7 @@ class FusedStep:
                 buffer.shape[1], *sent, means, self._shift, delta, tau, beta, self._pieces,
                 len(buffer), self._height, means.shape[1], self._tiles, _ROWS, _fused.AHEAD,
             )  # fmt: skip
-        norms, inner, energy = namespace_of(beta).sum(self._pieces, axis=2)
-        return norms, inner[:, None], energy[:, None]
+        return self._pieces
 
 
 def can_fuse(X: Matrix, n_targets: int) -> bool:

@@ -27,10 +27,10 @@ SIZE, FEATURE, ROOT, LOST, REST, Q_FOURTH, ADDRESS = fused.positions(
 )
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["tiles", "c"])
 def leave(
     X, by_row, by_column, means, roots, room, r, anchor, numbers, beta, size, columns, Z,
-    pieces, m, tiles, c, candidates: tl.constexpr, rows: tl.constexpr, ahead: tl.constexpr,
+    pieces, jump, m, tiles, c, candidates: tl.constexpr, rows: tl.constexpr, ahead: tl.constexpr,
     has_means: tl.constexpr, has_roots: tl.constexpr, has_anchor: tl.constexpr,
 ):  # fmt: skip
     """Compute x and z of all candidates, and partial sums of ‖z‖², r·z and a·z."""
@@ -41,6 +41,7 @@ def leave(
     chosen = tl.load(size).to(tl.int64)
     if chosen < 0:
         return  # the search waits for the host: `_steppers`
+    now = chosen % 2 * jump
     norms = tl.zeros((candidates,), tl.float64)
     inner = tl.zeros((candidates,), tl.float64)
     along = tl.zeros((candidates,), tl.float64)
@@ -67,9 +68,10 @@ def leave(
         z = tl.where(is_there, z, 0.0)
         tl.store(Z + out, z, mask=is_there)
         norms += tl.sum(z * z, axis=1)
-        inner += tl.sum(z * tl.load(r + j, mask=is_j, other=0.0)[None, :], axis=1)
+        inner += tl.sum(z * tl.load(r + now + j, mask=is_j, other=0.0)[None, :], axis=1)
         if has_anchor:
-            along += tl.sum(z * tl.load(anchor + j, mask=is_j, other=0.0)[None, :], axis=1)
+            own = tl.load(anchor + now + j, mask=is_j, other=0.0)
+            along += tl.sum(z * own[None, :], axis=1)
     place = pieces + part * 3 * candidates + v
     tl.store(place, norms)
     tl.store(place + candidates, inner)
@@ -93,7 +95,7 @@ def three_sums(pieces, parts, candidates: tl.constexpr, some: tl.constexpr):
     return tl.sum(one, axis=0), tl.sum(two, axis=0), tl.sum(three, axis=0)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["parts", "c"])
 def measure(
     pieces, parts, penalty, shrinkage, scores, along, c,
     candidates: tl.constexpr, some: tl.constexpr,
@@ -112,14 +114,16 @@ def measure(
     tl.store(along + v, share, mask=is_v)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["tiles", "c"])
 def lose(
-    Z, r, d, scores, size, pieces, m, tiles, c,
+    Z, r, d, scores, size, pieces, jump, m, tiles, c,
     candidates: tl.constexpr, rows: tl.constexpr, with_spread: tl.constexpr,
 ):  # fmt: skip
     """Compute partial sums of the leave-one-out errors, Σ r² z² and Σ z⁴."""
-    if tl.load(size) < 0.0:
+    chosen = tl.load(size).to(tl.int64)
+    if chosen < 0:
         return
+    now = chosen % 2 * jump
     part = tl.program_id(0)
     v = tl.arange(0, candidates)
     is_v = v < c
@@ -133,8 +137,8 @@ def lose(
         is_j = j < m
         is_there = is_v[:, None] & is_j[None, :]
         z = tl.load(Z + v[:, None].to(tl.int64) * m + j[None, :], mask=is_there, other=0.0)
-        own = tl.load(r + j, mask=is_j, other=0.0)[None, :]
-        rest = tl.load(d + j, mask=is_j, other=1.0)[None, :]
+        own = tl.load(r + now + j, mask=is_j, other=0.0)[None, :]
+        rest = tl.load(d + now + j, mask=is_j, other=1.0)[None, :]
         squares = z * z
         error = (z * rho - own) / (squares * inverse - rest)
         losses += tl.sum(error * error, axis=1)
@@ -147,7 +151,7 @@ def lose(
     tl.store(place + 2 * candidates, fourth)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["parts", "c"])
 def rank(pieces, parts, best, scores, c, candidates: tl.constexpr, some: tl.constexpr):
     """Compute losses and spread of all candidates, and the index of the best."""
     v = tl.arange(0, candidates)
@@ -162,14 +166,17 @@ def rank(pieces, parts, best, scores, c, candidates: tl.constexpr, some: tl.cons
     tl.store(best, smallest.to(tl.float64))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["parts", "tiles", "c"])
 def advance(
-    weights, r, d, anchor, Z, best, scores, size, along, state, pieces, parts, m, tiles, c,
+    weights, r, d, anchor, Z, best, scores, size, along, state, pieces, jump, parts, m, tiles, c,
     rows: tl.constexpr, has_weights: tl.constexpr, has_anchor: tl.constexpr,
 ):  # fmt: skip
     """Update the block for the best candidate, and compute partial sums of the statistics."""
-    if tl.load(size) < 0.0:
+    chosen = tl.load(size).to(tl.int64)
+    if chosen < 0:
         return
+    now = chosen % 2 * jump
+    state += jump - now
     part = tl.program_id(0)
     index = tl.load(best).to(tl.int32)
     delta = tl.load(scores + c * DELTA + index)
@@ -189,8 +196,8 @@ def advance(
         j = (part * tiles + tile) * rows + tl.arange(0, rows)
         is_j = j < m
         z = tl.load(Z + index.to(tl.int64) * m + j, mask=is_j, other=0.0)
-        own = tl.load(r + j, mask=is_j, other=0.0) - rho * z
-        rest = tl.load(d + j, mask=is_j, other=1.0) - (z * z) / delta
+        own = tl.load(r + now + j, mask=is_j, other=0.0) - rho * z
+        rest = tl.load(d + now + j, mask=is_j, other=1.0) - (z * z) / delta
         tl.store(state + j, own, mask=is_j)
         tl.store(state + m + j, rest, mask=is_j)
         error = own / rest
@@ -205,7 +212,7 @@ def advance(
         else:
             weighted += loss
         if has_anchor:
-            a = tl.load(anchor + j, mask=is_j, other=0.0) - share * z
+            a = tl.load(anchor + now + j, mask=is_j, other=0.0) - share * z
             tl.store(state + 2 * m + j, a, mask=is_j)
             a_r += a * own
             a_g += a * g
@@ -225,7 +232,7 @@ def advance(
     tl.store(place + parts * SMALLEST_D, tl.min(smallest, axis=0))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["parts"])
 def add_up(pieces, parts, sums, some: tl.constexpr):
     """Combine the parts of one of the statistics: eight sums, a maximum and a minimum."""
     number = tl.program_id(0)
@@ -243,7 +250,7 @@ def add_up(pieces, parts, sums, some: tl.constexpr):
     tl.store(sums + number, tl.where(number == SMALLEST_D, tl.min(least, axis=0), result))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["kept"])
 def bound(
     size, terms, rows, doubtful, barred, mixed_root, fourth_root, values, places, n, kept,
     width: tl.constexpr, most: tl.constexpr, has_anchor: tl.constexpr,
@@ -289,7 +296,7 @@ def bound(
     tl.store(places + part * kept + k, best_places, mask=k < kept)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count", "c"])
 def pick(
     size, inverse, penalties, weights, values, places, count, L, rows, floor, beta, penalty,
     shrinkage, numbers, beyond, delta, anchored, factor, n, c, capacity, candidates: tl.constexpr,
@@ -318,13 +325,17 @@ def pick(
         tl.store(anchored + v, on_anchor, mask=is_v)
     a = tl.arange(0, padded)
     is_a = a < chosen
+    # All at once, and not in the loop: no load may overtake a store.
+    on_factor = is_a[:, None] & is_v[None, :]
+    on_rows = a[:, None].to(tl.int64)
+    all_f = tl.load(L + on_rows * n + index[None, :], mask=on_factor, other=0.0)
+    tl.store(factor + on_rows * c + v[None, :], all_f, mask=on_factor)
     total = tl.zeros((padded, candidates), tl.float64)
     for first in range(0, chosen, ahead):
         for s in tl.static_range(ahead):
             row = first + s
             is_there = is_v & (0 * v + row < chosen)
             f = tl.load(L + row * n + index, mask=is_there, other=0.0)
-            tl.store(factor + row * c + v, f, mask=is_there)
             own = tl.load(
                 inverse + row * capacity + a, mask=is_a & (0 * a + row < chosen), other=0.0
             )
@@ -339,7 +350,7 @@ def pick(
     tl.store(shrinkage + v, tl.sum(w_a * weighted, axis=0), mask=is_v)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["c"])
 def remember(
     size, numbers, scores, mixed_root, fourth_root, c, candidates: tl.constexpr,
     tiny: tl.constexpr, unknown: tl.constexpr,
@@ -412,7 +423,7 @@ def follow(
         tl.store(products + size * capacity + a, own, mask=a < size)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["splits", "tiles"])
 def move(
     X, by_row, by_column, numbers, weights, r, room, capacity, feature, size, means, shift, delta,
     tau, beta, pieces, splits, height, n, tiles, rows: tl.constexpr, ahead: tl.constexpr,
@@ -422,6 +433,8 @@ def move(
     split = tl.program_id(1).to(tl.int64)
     index = tl.load(feature).to(tl.int64)
     chosen = tl.load(size).to(tl.int64)
+    if chosen < 0:
+        return
     own = split * n + index
     mean = tl.load(means + own)
     away = tl.load(shift + index)

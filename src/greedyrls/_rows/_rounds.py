@@ -237,6 +237,36 @@ class _Memory:
         return [self.block(chosen)], results
 
 
+class StepMemory:
+    """Fixed memory of recorded steps for two states of one block: before a step, and after it.
+
+    States with an even number of chosen features are in the first, so that nothing is copied.
+    """
+
+    def __init__(self, block: RowBlock, fused: FusedRound) -> None:
+        self.states = fused.states
+        self._blocks = [_with_state(block, self.states[number, :, :]) for number in range(2)]
+        rows = range(fused.columns.shape[0])
+        self._columns = [[fused.columns[index, :] for index in rows]]
+        self._Z = [[fused.Z[index, :] for index in rows]]
+
+    def take(self, block: RowBlock) -> None:
+        """Copy r, d and anchor of a block to the fixed memory, if they are elsewhere."""
+        number = len(block.chosen) % 2
+        if not _is_same(block, self._blocks[number]):
+            self.states[number, :, :] = _state_of(block)
+
+    def block(self, chosen: tuple[int, ...], size: int) -> RowBlock:
+        """Return the block in the memory for `size` features."""
+        return replace(self._blocks[size % 2], chosen=chosen)
+
+    def answer(self, packed: Float, chosen: tuple[int, ...]) -> tuple[list[RowBlock], _DeviceRound]:
+        """Return the current block and the results of the round."""
+        size = len(chosen)
+        moved = self.block(chosen, size + 1)
+        return [self.block(chosen, size)], _DeviceRound(packed, self._columns, self._Z, [moved])
+
+
 class _Recorded:
     """A recorded round of one block."""
 
@@ -294,10 +324,9 @@ class RecordedStep:
         self._block, self._features = block, features
         self.room, self.c = room, c
         with_spread = features.vectors.spread is not None
-        self.memory = _Memory(block)
         report = features.report(c)
-        self.fused = FusedRound(block, room, c, with_spread, report.size)
-        self.memory.set_results(self.fused.state, self.fused.columns, self.fused.Z)
+        self.fused = FusedRound(block, room, c, with_spread, report.size, n_states=2)
+        self.memory = StepMemory(block, self.fused)
         self._report, self.reported = report, report.views(self.fused.more)
         self._for_terms = features.memory(c)
         self.beta = self._for_terms.beta  # (at least |S| × c) coefficients of the candidates
@@ -306,11 +335,11 @@ class RecordedStep:
         self.kind = (c, room.shape, features.capacity, *_kind_of(block), *flags)
         self._replay: Replay | None = None
 
-    def launch(self, sent: Array, state: Array) -> tuple[Array]:
+    def launch(self, sent: Array, states: Array) -> tuple[Array]:
         """Launch all kernels."""
         fused, features = self.fused, self._features
         terms = features.launch(sent, self._for_terms, self.reported, self.c)
-        fused.launch(_with_state(self._block, state), terms)
+        fused.launch(_with_state(self._block, states[0, :, :]), terms)
         features.remember(terms, fused.packed.scores)
         return (fused.found,)
 
@@ -322,7 +351,7 @@ class RecordedStep:
             location = block.X.location
             recorder = recorder_of(location)
             assert recorder is not None
-            inputs = location.zeros(self._features.sent.size), self.memory.state
+            inputs = location.zeros(self._features.sent.size), self.memory.states
             # Most steps are speculative: this may be the only one that is not.
             self._replay = recorder(self.launch, inputs, False)
         self._features.fill(self._replay.host_input, terms, chosen)

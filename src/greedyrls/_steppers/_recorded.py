@@ -11,6 +11,7 @@ target.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,13 +25,14 @@ from .._base import (
     TIE_ROUNDING,
     TINY,
     Array,
-    Float,
     Layout,
     address_of,
     location_of,
-    note_transfer,
+    pinned_like,
     put,
     recorder_of,
+    send_pinned,
+    to_device,
     to_host,
 )
 from .._criteria import (
@@ -39,8 +41,10 @@ from .._criteria import (
     DeviceRows,
     LeaveOneOut,
     SelectionState,
+    best_first,
     bound_terms,
     first_width,
+    lower_bounds,
 )
 from .._data import fused as _fused
 from .._features import DeviceFeatures
@@ -52,15 +56,14 @@ from .._rows import (
     RowBlock,
     SampleStatistics,
 )
+from ._queue import LACKS_COLUMN, PLAIN, StepQueue
 from ._stepper import Stop
 
-# The most steps launched at a time; half as many are queued while the host reads the others.
-_MOST_STEPS = 16
+# Gram columns of the first pass at least: so many take as long as one.
+_LEAST_COLUMNS = 16
 # Numbers that a program copies.
 _COPIED = 1024
 
-# Outcomes of a step.
-DOUBTFUL, PLAIN, LACKS_COLUMN = 0.0, 1.0, 2.0
 # Kinds of steps launched in this process, whose kernels are compiled and loaded.
 _LAUNCHED: set[tuple[object, ...]] = set()
 
@@ -99,15 +102,10 @@ class RecordedSteps:
         self._extra = Layout(Extra, (capacity, capacity), (1,))
         new = features.vectors.L.new_zeros
         self._sent = new((features.sent.size + self._extra.size,))
-        self._staged = np.zeros(self._sent.shape)
+        self._staged = pinned_like(self._sent)
         self._added = features.new_added()
         self._history = new((capacity, _ROW.size))
-        self._rows = np.zeros((capacity, _ROW.size))
-        self._replay: Any = None
-        self._end = 0  # |S| after all steps in the queue
-        self._fetched = 0  # |S| up to which rows are on the host
-        self._count = 2
-        self._transfers: list[tuple[int, Any, Any]] = []
+        self._queue = StepQueue(self._history, self._record)
 
     def begin(self, block: RowBlock, terms: BoundTerms, chosen: Chosen, energy: float) -> None:
         """Prepare for steps from the current model; `energy` is that of the target."""
@@ -116,61 +114,44 @@ class RecordedSteps:
         extra = self._extra_of(self._staged)
         extra.overlap[:s, :s] = chosen.overlap
         extra.energy[0] = energy
-        indices = np.zeros(self._features.capacity)
-        indices[:s] = chosen.features
-        location = location_of(self._sent)
-        self._sent[:] = _on_device(location, self._staged)
-        self._features.added.views(self._added).chosen[:] = _on_device(location, indices)
+        send_pinned(self._staged, self._sent)
+        if s:
+            indices = chosen.features.astype(np.float64)
+            (sent,) = to_device(location_of(self._sent), indices)
+            self._features.added.views(self._added).chosen[:s] = sent
         self.step.memory.take(block)
-        self._fetched = self._end = s
-        self._count = 2
-        self._transfers = []
+        self._queue.begin(s)
 
     def _extra_of(self, vector: Array) -> Extra:
         return self._extra.views(vector[self._features.sent.size :])
 
-    def launch(self, most: int) -> None:
-        """Queue up to `most` more steps, and the transfer of their reports."""
-        if self._replay is None:
-            recorder = recorder_of(location_of(self._sent))
-            assert recorder is not None
-            kind = (*self.step.kind, "steps")
-            self._replay = recorder(
-                self._work, (self._sent, self.step.memory.state), kind in _LAUNCHED, False
-            )
-            _LAUNCHED.add(kind)
-        count = min(self._count, most)
-        self._count = min(_MOST_STEPS, 2 * self._count)
-        for _ in range(count):
-            self._replay.start()
-        begin, self._end = self._end, self._end + count
-        self._transfers.append((self._end, *_start_transfer(self._history[begin : self._end])))
+    def _record(self) -> Any:
+        """Record a step, whose first run launches the kernels if they may not be loaded."""
+        recorder = recorder_of(location_of(self._sent))
+        assert recorder is not None
+        kind = (*self.step.kind, "steps")
+        is_loaded = kind in _LAUNCHED
+        _LAUNCHED.add(kind)
+        return recorder(self._work, (self._sent, self.step.memory.states), is_loaded, False)
 
     def taken(self, size: int, last: int) -> HistoryRow | Stop:
         """Return the step from a model of `size` features, or why it is left to the host.
 
         No step in the queue leads beyond `last` features.
         """
-        if size >= self._fetched:
-            self._wait(last)
-        if size >= self._fetched:
+        report = self._queue.report(size, last)
+        if report is None:
             return Stop.DONE
-        row = _ROW.views(self._rows[size])
+        row = _ROW.views(report)
+        self._best = int(row.index[0])
         if row.outcome != PLAIN:
             return Stop.NEEDS_COLUMNS if row.outcome == LACKS_COLUMN else Stop.IN_DOUBT
         return row
 
-    def _wait(self, last: int) -> None:
-        """Wait for the next reports, with more steps in the queue meanwhile."""
-        while len(self._transfers) < 2 and self._end < last:
-            self.launch(last - self._end)
-        if self._transfers:
-            end, rows, event = self._transfers.pop(0)
-            if event is not None:
-                event.synchronize()
-            note_transfer()
-            self._rows[self._fetched : end] = rows
-            self._fetched = end
+    @property
+    def best(self) -> int:
+        """The best candidate of the last step that was asked for, whether it was taken or not."""
+        return self._best
 
     def settled(self, chosen: tuple[int, ...]) -> tuple[RowBlock, Chosen]:
         """Return the block and the arrays of |S| numbers after these features were added."""
@@ -178,18 +159,18 @@ class RecordedSteps:
         (vector,) = to_host(self._sent)
         sent, overlap = self._features.sent.views(vector), self._extra_of(vector).overlap
         known = sent.inverse[:s, :s], sent.penalties[:s], sent.weights[:s], overlap[:s, :s]
-        return self.step.memory.block(chosen), Chosen(*known, chosen)
+        return self.step.memory.block(chosen, s), Chosen(*known, chosen)
 
-    def _work(self, vector: Array, state: Array) -> tuple[()]:
+    def _work(self, vector: Array, states: Array) -> tuple[()]:
         """Launch a step: the round, the admission of its best candidate, and all updates."""
         from ._step_kernels import admit, keep
 
         step, features, c = self.step, self._features, self.step.c
         diagonal, addresses = self._vectors
-        step.launch(vector, state)
+        step.launch(vector, states)
         fused, data, capacity = step.fused, features.vectors, features.capacity
         added = features.added.views(self._added)
-        m, total = fused.columns.shape[1], state.shape[0] * state.shape[1]
+        m = fused.columns.shape[1]
         with _fused.device_of(vector):
             # A single warp: all its reads of `vector` precede its writes.
             admit[(1,)](
@@ -200,31 +181,11 @@ class RecordedSteps:
                 REFINED_PIVOT, DRIFT_BOUND, SMALLEST_D, SUM_ROUNDING, PARALLEL, TINY,
                 sys.float_info.max, num_warps=1,
             )  # fmt: skip
-            keep[(-(-total // _COPIED),)](
-                added.numbers, fused.packed.best, fused.columns, step.room, fused.state, state, m,
-                total, _COPIED,
-            )  # fmt: skip
+            keep[(-(-m // _COPIED),)](
+                added.numbers, fused.packed.best, fused.columns, step.room, m, _COPIED
+            )
         features.launch_follow(self._added)
         return ()
-
-
-def _on_device(location: Any, values: Float) -> Array:
-    """Return a copy on the device."""
-    return location.xp.from_numpy(values).to(location.device)
-
-
-def _start_transfer(rows: Array) -> tuple[Float, Any]:
-    """Start the transfer of rows to the host; returns them and the event to wait for."""
-    import torch
-
-    if not rows.is_cuda:
-        return rows.numpy().copy(), None
-    pinned = torch.empty_like(rows, device="cpu", pin_memory=True)
-    pinned.copy_(rows, non_blocking=True)
-    cuda: Any = torch.cuda
-    event = cuda.Event()
-    event.record(cuda.current_stream(rows.device))
-    return pinned.numpy(), event
 
 
 class RecordedStepper:
@@ -250,7 +211,7 @@ class RecordedStepper:
         kernels = features.fused
         if kernels is None or len(state.data.constant):
             return Stop.NOT_AVAILABLE
-        if not len(state.gram.waiting):
+        if state.size and not len(state.gram.waiting):
             return Stop.NEEDS_COLUMNS
         step = rows.recorded_step(kernels, self._c)
         if step is None or kernels.has_anchor != step.has_anchor:
@@ -259,6 +220,10 @@ class RecordedStepper:
             self._steps = RecordedSteps(step, kernels, features.diagonal, self._addresses)
         if state.size >= self._farthest(last):
             return Stop.DONE
+        if not len(state.gram.waiting):
+            # Bounds of the empty model are nearly exact, so that the best candidate is among the
+            # first. The host prepares the rest during this pass.
+            state.gram.fetch_likely(partial(_likely, state), max(last, _LEAST_COLUMNS))
         self._update_addresses()
         energy = float(state.target_energy[0])
         self._steps.begin(rows.blocks[0], bound_terms(state), features.chosen, energy)
@@ -271,10 +236,15 @@ class RecordedStepper:
         assert isinstance(rows, DeviceRows)
         assert isinstance(features, DeviceFeatures)
         taken = self._steps.taken(state.size, self._farthest(last))
+        if taken is Stop.NEEDS_COLUMNS:
+            # Nothing else is in doubt: with the column the device takes the step again.
+            self._settle(rows, features)
+            best, remaining = self._steps.best, last - state.size
+            state.gram.fetch_likely(partial(_likely, state), remaining, best)
+            stop = self.begin(last)
+            taken = self._steps.taken(state.size, self._farthest(last)) if stop is None else stop
         if isinstance(taken, Stop):
-            block, chosen = self._steps.settled(tuple(features.selected))
-            rows.take_block(block)
-            features.take_chosen(chosen)
+            self._settle(rows, features)
             return taken
         feature = int(taken.index[0])
         rows.exact_evaluations += self._c
@@ -283,6 +253,13 @@ class RecordedStepper:
         state.largest_drift = max(state.largest_drift, float(taken.drift[0]))
         state.statistics = SampleStatistics.unpacked(taken.sums)
         return feature
+
+    def _settle(self, rows: DeviceRows, features: DeviceFeatures) -> None:
+        """Tell the rows and the features of the steps that were taken."""
+        assert self._steps is not None
+        block, chosen = self._steps.settled(tuple(features.selected))
+        rows.take_block(block)
+        features.take_chosen(chosen)
 
     def _farthest(self, last: int) -> int:
         """Chosen features at most."""
@@ -294,6 +271,11 @@ class RecordedStepper:
         if self._version != self._state.gram.version:
             self._version = self._state.gram.version
             self._addresses[:] = 0.0
-            columns = self._state.gram.waiting
-            numbers = np.array([float(address_of(columns.get(index))) for index in columns])
+            columns = dict(self._state.gram.waiting.in_memory())
+            numbers = np.array([float(address_of(column)) for column in columns.values()])
             put(self._addresses, np.array(list(columns), dtype=np.intp), numbers)
+
+
+def _likely(state: SelectionState, count: int) -> list[int]:
+    """Return the features of lowest bound, which are likely chosen next."""
+    return best_first(lower_bounds(state), count)

@@ -8,7 +8,8 @@ import triton.language as tl
 
 from .._data import fused
 from .._rows import AddedNumbers, BoundTerms, SampleStatistics, Scores
-from ._recorded import DOUBTFUL, LACKS_COLUMN, PLAIN, HistoryRow
+from ._queue import DOUBTFUL, LACKS_COLUMN, PLAIN
+from ._recorded import HistoryRow
 
 # Rows of scores and positions of single numbers, as in `_rows`.
 LOSSES, DELTA, RHO, NORMS, CORRELATIONS, MIXED, FOURTH = fused.positions(
@@ -29,7 +30,7 @@ _PLAIN, _DOUBTFUL, _LACKS_COLUMN = map(tl.constexpr, (PLAIN, DOUBTFUL, LACKS_COL
 _OUTCOME, _INDEX, _DRIFT, _SUMS = fused.positions(HistoryRow, "outcome", "index", "drift", "sums")
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["c"])
 def admit(
     chosen_size, terms, inverse, penalties, weights, overlaps, energy, added, slopes, left, chosen,
     best, scores, sums, numbers, beyond, recurred, anchored, factor, beta, floor, diagonal, barred,
@@ -162,8 +163,8 @@ def admit(
 
 
 @triton.jit
-def keep(added, best, columns, chosen, state, block, m, total, rows: tl.constexpr):
-    """Append the feature's column to the chosen ones, and replace the block's state."""
+def keep(added, best, columns, chosen, m, rows: tl.constexpr):
+    """Append the feature's column to the chosen ones."""
     size = tl.load(added + SIZE).to(tl.int64)
     if size < 0:
         return
@@ -171,4 +172,3 @@ def keep(added, best, columns, chosen, state, block, m, total, rows: tl.constexp
     index = tl.load(best).to(tl.int64)
     column = tl.load(columns + index * m + j, mask=j < m, other=0.0)
     tl.store(chosen + size * m + j, column, mask=j < m)
-    tl.store(block + j, tl.load(state + j, mask=j < total, other=0.0), mask=j < total)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Protocol
 
-from .._criteria import Criterion, LeaveOneOut, SelectionState, State
+from .._criteria import Criterion, FoldState, LeaveOneOut, SelectionState, State
 
 # Steps until a stepper is asked again at most, after it left many to the criterion.
 _LONGEST_PAUSE = 15
@@ -92,7 +92,15 @@ class Stepping:
 
 def stepping_for(state: State, criterion: Criterion, n_runners_up: int) -> Stepping | None:
     """Return what takes steps faster than the criterion does, if anything."""
-    if not isinstance(state, SelectionState) or state.problem.is_grouped:
+    if state.problem.is_grouped:
+        return None
+    if isinstance(state, FoldState):
+        from ._recorded_folds import RecordedFoldStepper, suits_folds
+
+        if not state.problem.X.location.on_device or not suits_folds(state, n_runners_up):
+            return None
+        return Stepping(RecordedFoldStepper(state))
+    if not isinstance(state, SelectionState):
         return None
     stepper: Stepper | None = None
     if not state.problem.X.location.on_device:
