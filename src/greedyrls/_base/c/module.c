@@ -388,6 +388,16 @@ static Search *search_of(PyObject *capsule)
     return own == NULL ? NULL : &own->search;
 }
 
+const Variant *loo_variant(void)
+{
+    return variant;
+}
+
+Search *loo_search(PyObject *capsule)
+{
+    return search_of(capsule);
+}
+
 /* What is known after a step, for whoever follows the search without asking it. */
 typedef struct {
     int64_t room;     /* steps */
@@ -674,6 +684,7 @@ static PyMethodDef functions[] = {
     {"new_search", new_search, METH_VARARGS, "A search at the model without features."},
     {"steps", steps, METH_VARARGS, "Take steps, and say why not more."},
     {"add", add, METH_VARARGS, "Add a given feature."},
+    {"remove_worst", remove_worst, METH_VARARGS, "Remove the feature that costs least."},
     {"read", read_numbers, METH_VARARGS, "Copy numbers of a search."},
     {"lowest", lowest, METH_VARARGS, "The candidates of lowest bound."},
     {"loo_curve", loo_curve, METH_VARARGS, "Squared errors of models of all sizes."},

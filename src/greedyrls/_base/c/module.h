@@ -4,8 +4,17 @@
 
 #include <Python.h>
 
+#include "search.h"
+
 /* A contiguous array of `count` numbers of a format ("d" or "q"); NULL with an error set. */
 void *numbers(PyObject *object, Py_buffer *view, char format, Py_ssize_t count, int flags);
+
+/* Searches by leave-one-out: the variant in use, and what a capsule points to (NULL: an error is set). */
+const Variant *loo_variant(void);
+Search *loo_search(PyObject *capsule);
+
+/* Removals, in removal_module.c. */
+PyObject *remove_worst(PyObject *module, PyObject *arguments);
 
 /* Searches by folds, in fold_module.c. */
 void choose_fold_variant(const char *name);

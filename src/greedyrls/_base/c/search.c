@@ -3,6 +3,7 @@
 #include "bounded.h"
 #include "curve.h"
 #include "kept.h"
+#include "removals.h"
 #include "thin.h"
 
 static size_t work_size(const Search *search) {
@@ -93,5 +94,5 @@ static int64_t lowest(Search *search, int64_t count, int64_t *indices) {
 
 const Variant NAME_IN(VARIANT, variant) = {
     QUOTED(VARIANT), pack, products, begin, step, add, set_anchor, lowest, loo_curve, MOST_THIN,
-    thin_product,
+    thin_product, remove_worst,
 };
