@@ -690,6 +690,8 @@ static PyMethodDef functions[] = {
     {"loo_curve", loo_curve, METH_VARARGS, "Squared errors of models of all sizes."},
     {"most_thin", most_thin, METH_NOARGS, "Vectors with which thin_product is faster than BLAS."},
     {"thin_product", thin_product, METH_VARARGS, "Products of X with a few vectors."},
+    {"most_dots", most_dots, METH_NOARGS, "The same for column_product."},
+    {"column_product", column_product, METH_VARARGS, "The same, with columns that are contiguous."},
     {"set_anchor", set_anchor, METH_VARARGS, "Set the anchor of bounds."},
     {"new_fold_rows", new_fold_rows, METH_VARARGS, "What searches by the same folds share."},
     {"new_fold_search", new_fold_search, METH_VARARGS, "A search by folds, without features."},

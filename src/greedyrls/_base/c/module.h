@@ -16,6 +16,10 @@ Search *loo_search(PyObject *capsule);
 /* Removals, in removal_module.c. */
 PyObject *remove_worst(PyObject *module, PyObject *arguments);
 
+/* Products of arrays whose columns are contiguous, in dots_module.c. */
+PyObject *most_dots(PyObject *module, PyObject *unused);
+PyObject *column_product(PyObject *module, PyObject *arguments);
+
 /* Searches by folds, in fold_module.c. */
 void choose_fold_variant(const char *name);
 PyObject *new_fold_rows(PyObject *module, PyObject *arguments);

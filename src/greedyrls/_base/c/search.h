@@ -131,6 +131,9 @@ typedef struct {
                          int64_t stride, double *out);
     int (*remove_worst)(Search *search, const unsigned char *stays, double below, double largest,
                         int64_t n_runners_up, int64_t *best, double *losses);
+    int64_t most_dots; /* the same for `column_product` */
+    void (*column_product)(const double *V, int64_t count, const double *X, int64_t m, int64_t n,
+                           int64_t stride, double *out);
 } Variant;
 
 extern const Variant baseline_variant;
