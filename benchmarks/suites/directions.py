@@ -43,6 +43,14 @@ def tangled(samples: int, features: int) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
+def few_factors(samples: int, features: int) -> tuple[np.ndarray, np.ndarray]:
+    """Features that are mostly ten common parts: floating makes up to 4 times the steps here."""
+    generator = np.random.default_rng(3)
+    X = generator.standard_normal((samples, 10)) @ generator.standard_normal((10, features))
+    X += 0.5 * generator.standard_normal(X.shape)
+    return X, X[:, :20] @ generator.standard_normal(20) + generator.standard_normal(samples)
+
+
 def moving(
     problem: Callable[[int, int], tuple[np.ndarray, np.ndarray]],
     samples: int,
@@ -62,8 +70,8 @@ def moving(
         calls[name] = partial(greedy_path, X, y, size, direction=direction, **options)
     turns = in_turns(calls, rounds)
     what = f"{samples:,} × {features:,}, k = {size}" + (", 5 folds" if options else "")
-    if problem is tangled:
-        what += ", tangled"
+    if problem is not made_up:
+        what += f", {problem.__name__.replace('_', ' ')}"
     rows = []
     for name, path in turns.answers.items():
         removals = sum(step.action == "remove" for step in path.steps)
@@ -159,6 +167,8 @@ def rows(options: Options) -> Iterator[list[str]]:
     yield from moving(made_up, *middle, size, rounds)
     yield from moving(made_up, *middle, size, rounds, cv=5)
     yield from moving(made_up, *tall, size, rounds)
+    yield from moving(few_factors, *middle, min(30, size), rounds)
+    yield from moving(few_factors, 200, 3000 // share, min(20, size), rounds)
     yield from moving(tangled, *middle, size, rounds)
     yield from moving(tangled, *middle, size, rounds, cv=5)
     yield from backward(*middle, size, rounds)

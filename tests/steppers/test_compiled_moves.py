@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from compiled_steps import needs_compiled_steps
+from compiled_steps import in_loop, needs_compiled_steps
 from greedyrls import SelectionPath, greedy_path
 from traps import trapped
 from tuning import tuned
@@ -53,7 +55,7 @@ def assert_same(path: SelectionPath, other: SelectionPath) -> None:
     assert_allclose(path.moments.gram, other.moments.gram, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("moves", ["compiled", "general"])
+@pytest.mark.parametrize("moves", ["remove", "begin", "general"])
 @pytest.mark.parametrize("direction", ["floating", "foba"])
 @pytest.mark.parametrize("name", OPTIONS)
 def test_same_as_by_the_general_engine(direction: Any, name: str, moves: str) -> None:
@@ -71,10 +73,62 @@ def test_same_as_by_the_general_engine(direction: Any, name: str, moves: str) ->
 
     with tuned(compiled_moves=moves), trapped() as traps:
         traps.around("take a compiled step", noted)
-        path = greedy_path(X, y, 20, direction=direction, **options)
+        with removals_noted() as removed:
+            path = greedy_path(X, y, 20, direction=direction, **options)
     assert_same(path, expected)
     assert len(taken) >= 10
-    assert any(step.action == "remove" for step in path.steps)
+    removals = [step.index for step in path.steps if step.action == "remove"]
+    assert removals
+    assert removed == (removals if moves == "remove" else [])
+
+
+@contextmanager
+def removals_noted() -> Iterator[list[int]]:
+    """The features that compiled steps remove, within the context."""
+    removed: list[int] = []
+
+    def noted(original: Any, *arguments: Any) -> Any:
+        answer = original(*arguments)
+        if answer is not None and answer.feature is not None:
+            removed.append(answer.feature)
+        return answer
+
+    with trapped() as traps:
+        traps.around("remove by compiled steps", noted)
+        yield removed
+
+
+@pytest.mark.parametrize("loop", ["packed", "gathered"])
+@pytest.mark.parametrize("n_targets", [1, 2])
+def test_many_rows(loop: str, n_targets: int) -> None:
+    """From thousands of rows on, bounds use how z is spread over them; there are anchors."""
+    X, y = tangled(4301, 60)
+    Y = y if n_targets == 1 else np.column_stack([y, X[:, 30:36].sum(axis=1)])
+    with tuned(compiled_steps=False):
+        expected = greedy_path(X, Y, 16, direction="floating")
+    with in_loop(loop), removals_noted() as removed:
+        path = greedy_path(X, Y, 16, direction="floating")
+    assert_same(path, expected)
+    assert len(removed) >= 3
+
+
+@pytest.mark.parametrize("direction", ["floating", "foba"])
+@pytest.mark.parametrize("trouble", ["equal columns", "nearly equal columns", "more features"])
+def test_doubtful_removals_are_left_to_the_general_engine(direction: Any, trouble: str) -> None:
+    X, y = tangled(40, 30)
+    alpha = 1.0
+    if trouble == "equal columns":
+        X[:, 15:] = X[:, :15]
+    elif trouble == "nearly equal columns":
+        X[:, 15:] = X[:, :15] + 1e-5 * X[:, 15:]
+        alpha = 1e-4
+    else:
+        X, y = X[:12], y[:12]
+    for n_runners_up in (0, 4):
+        options: dict[str, Any] = {"alpha": alpha, "n_runners_up": n_runners_up}
+        with tuned(compiled_steps=False):
+            expected = greedy_path(X, y, 9, direction=direction, **options)
+        assert_same(greedy_path(X, y, 9, direction=direction, **options), expected)
 
 
 def test_targets_together() -> None:

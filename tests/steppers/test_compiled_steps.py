@@ -157,6 +157,18 @@ def test_many_rows_and_candidates(loop: str, n_targets: int, tune: Tune) -> None
 
 
 @pytest.mark.parametrize("loop", ["packed", "gathered"])
+def test_more_candidates_than_are_kept(loop: str) -> None:
+    """What is kept of candidates for later is not overwritten while it is in use."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((16_000, 10)) @ rng.standard_normal((10, 100))
+        X += 0.5 * rng.standard_normal(X.shape)
+        case = Case(X, X[:, :20].sum(axis=1) + rng.standard_normal(len(X)), 10, {"alpha": 1.0})
+        path, _ = compiled_path(case, loop, n_runners_up=40)
+        assert_same_path(path, numpy_path(case, n_runners_up=40), case)
+
+
+@pytest.mark.parametrize("loop", ["packed", "gathered"])
 @pytest.mark.parametrize("n_targets", [1, 2])
 def test_bounds_by_the_spread_over_rows(loop: str, n_targets: int) -> None:
     """From thousands of rows on, bounds use how much leverages grow; some rows are outliers."""

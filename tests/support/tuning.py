@@ -122,14 +122,19 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "few_removals": constant("_criteria._state._LITTLE"),
     # Bytes that are fetched together from a cluster.
     "fetched_bytes": constant("_cluster._partitions._FETCHED"),
-    # Who moves to a smaller set: compiled steps, or the general engine, after which compiled ones
-    # begin again at once.
+    # Who moves to a smaller set: compiled steps, which remove features from what they have or, in
+    # doubt, begin again there; or the general engine, after which they begin again at once.
     "compiled_moves": choice(
         {
-            "compiled": {"_steppers._compiled_moves._QUICK_START": math.inf},
+            "remove": {"_steppers._compiled_moves._QUICK_START": math.inf},
+            "begin": {
+                "_steppers._compiled_moves._QUICK_START": math.inf,
+                "_steppers._compiled_moves.MovingStepper.remove": lambda *_: None,
+            },
             "general": {
                 "_steppers._compiled_moves._QUICK_START": 0.0,
                 "_steppers._compiled_moves._SAVED": math.inf,
+                "_steppers._compiled_moves.MovingStepper.remove": lambda *_: None,
             },
         }
     ),

@@ -104,6 +104,10 @@ def product(V: Float, X: NDArray[np.generic]) -> Float:
     """Multiply V (c × m) by X (m × n) in float64, reading X once."""
     if _is_blas_ready(X):
         module = native()
+        if module is not None and _is_thin(V, X.T, module.most_dots()):
+            result = np.empty((V.shape[0], X.shape[1]))
+            module.column_product(np.ascontiguousarray(V), X.view(np.float64), result)
+            return result
         if module is None or not _is_thin(V, X, module.most_thin()):
             by_blas: Float = np.matmul(V, X)
             return by_blas

@@ -25,7 +25,7 @@ from ._choice import (
 )
 from ._samples import StartSums
 
-# Gram columns fetched at a time where features come and go.
+# Gram columns fetched at a time where features come and go, and a pass takes longer than products.
 _BATCH = 32
 
 
@@ -243,7 +243,8 @@ class SearchState(ABC):
     def keep_columns(self, features: Sequence[int] = ()) -> None:
         """Keep the Gram columns of chosen features, and of `features`, for `move_to`."""
         self._columns.of([*self.selected, *features])
-        self.gram.expect(_BATCH)
+        if not self.problem.X.is_in_memory:
+            self.gram.expect(_BATCH)
 
     def gram_column(self, index: int, ranking: Ranking, remaining: int) -> Float:
         """Return the Gram column of a feature to add; `ranking` names the likely next ones."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from .._base import LIKELY_ADDED
 from .._criteria import BackwardState, Choice, Criterion, NumericalLimit, choose_removal
-from .._steppers import moves_for
+from .._steppers import Removed, moves_for
 from ..path import Direction, FeatureSet, Step
 from ._searching import (
     add_best,
@@ -61,6 +61,9 @@ class _Moves:
         began, before = time.perf_counter(), list(state.selected)
         with ignore_rounding():
             if self._compiled is not None:
+                removed = self._compiled.remove(protected, below)
+                if removed is not None:
+                    return self._removal(removed, began)
                 self._compiled.complete()
             choice = _worst(state, protected, self._n_runners_up, below)
             if choice is None:
@@ -71,6 +74,13 @@ class _Moves:
                 self._move_to(before, is_removal=False)
                 return None
         return step_of(state, gone, choice.runners_up, False, began, "remove")
+
+    def _removal(self, removed: Removed, began: float) -> Step | None:
+        """The step of a compiled removal, if there was one."""
+        if removed.feature is None:
+            return None
+        runners_up = runners_up_of(self._state, removed.runners_up)
+        return step_of(self._state, (removed.feature,), runners_up, False, began, "remove")
 
     def _move_to(self, features: list[int], is_removal: bool = True) -> None:
         if self._compiled is None or not self._compiled.move_to(features, self._n_features):

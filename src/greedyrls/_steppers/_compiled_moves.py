@@ -1,14 +1,16 @@
 """Compiled steps for searches that also remove features.
 
-A compiled search only adds. At a smaller set another one starts, which takes less time than a move
-of the general engine where there are few rows and features; elsewhere the general engine moves, and
-compiled steps follow when starting again is worth it.
+A compiled search adds features, and removes the worst one if nothing is in doubt. At any other set
+another one starts, which takes less time than a move of the general engine where there are few rows
+and features; elsewhere the general engine moves, and compiled steps follow when starting again is
+worth it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +25,7 @@ from .._criteria import (
 )
 from .._features import Ranking, note_set
 from .._problem import Loss, make_loss
-from ._compiled_rows import MOST_RUNNERS_UP, can_compile
+from ._compiled_rows import DONE, MOST_RUNNERS_UP, TAKEN, can_compile
 from ._compiled_stepper import CompiledStepper
 from ._stepper import Stepping
 
@@ -34,6 +36,13 @@ _ALLOCATED, _GATHERED, _MULTIPLIED = 400.0, 8.0, 0.25
 _QUICK_START = 8e5
 # What a compiled step saves at least.
 _SAVED = 1e5
+
+
+class Removed(NamedTuple):
+    """What came of looking for a removal."""
+
+    feature: int | None  # None: no loss is small enough
+    runners_up: tuple[tuple[int, float], ...] = ()
 
 
 class MovingStepper(CompiledStepper):
@@ -52,6 +61,9 @@ class MovingStepper(CompiledStepper):
     ) -> None:
         super().__init__(module, state, loss, n_runners_up)
         self._rows.share_gram()
+        self._gone = np.zeros(1 + n_runners_up, dtype=np.int64)
+        self._without = np.zeros(1 + n_runners_up)
+        self._sums = np.zeros(6 * self._rows.n_targets + 6)
 
     def _take(self, index: int, ranking: Ranking, remaining: int) -> None:
         self._state.gram_column(index, ranking, max(remaining, LIKELY_ADDED))
@@ -74,6 +86,11 @@ class MovingStepper(CompiledStepper):
         self._n_behind, self._is_ahead = 0, False
 
     @property
+    def size(self) -> int:
+        """The number of features of the search."""
+        return self._size
+
+    @property
     def cost(self) -> float:
         """Roughly the nanoseconds to start at the current set."""
         m, n, s = self._rows.n_rows, self._rows.n_features, self._state.size
@@ -82,6 +99,10 @@ class MovingStepper(CompiledStepper):
     def complete(self) -> None:
         """Let the state know the model, so that removals can be evaluated."""
         if self._n_behind != 0:
+            if self._n_behind is None:
+                gram = np.empty((self._size, self._size))
+                self._module.read(self._search, "gram", gram)
+                note_set(self._state.features, list(self._state.selected), gram)
             r, d = (
                 np.empty((1, self._rows.n_targets, self._rows.n_rows)),
                 np.empty((1, self._rows.n_rows)),
@@ -101,18 +122,43 @@ class MovingStepper(CompiledStepper):
         open_candidates(state)
         self._search = None
         if self.begin(last) is None:
-            gram = np.empty((self._size, self._size))
-            self._module.read(self._search, "gram", gram)
-            note_set(state.features, features, gram)
-            sums = np.empty(6 * self._rows.n_targets + 6)
-            self._module.read(self._search, "sums", sums[:-2])
-            self._module.read(self._search, "counters", sums[-2:])
-            self._note_model(sums)
-            self._n_behind, self._is_ahead = None, True
+            self._note_set()
             if state.statistics.smallest_d >= SMALLEST_D:
                 return True
         state.features.selected[:] = before
         return False
+
+    def _note_set(self) -> None:
+        """Let the state know the loss at another set."""
+        sums = self._sums
+        self._module.read(self._search, "sums", sums[:-2])
+        self._module.read(self._search, "counters", sums[-2:])
+        self._note_model(sums.copy())
+        self._n_behind, self._is_ahead = None, True
+
+    def remove(self, protected: Collection[int], below: float) -> Removed | None:
+        """Remove the worst feature if the loss is then below `below`; None if that is in doubt."""
+        state, selected = self._state, self._state.selected
+        answer = self._module.remove_worst(
+            self._search,
+            bytes([index in protected for index in selected]),
+            below * state.loss_weight,
+            state.data.statistics.largest_d,
+            self._gone,
+            self._without,
+        )
+        if answer == DONE:
+            return Removed(None)
+        if answer != TAKEN:
+            return None
+        index, *others = self._gone.tolist()
+        selected.remove(index)
+        open_candidates(state)
+        self._size -= 1
+        self._note_set()
+        losses = self._without[1:].tolist()
+        runners_up = zip(others, losses, strict=True)
+        return Removed(index, tuple(pair for pair in runners_up if pair[0] >= 0))
 
     def leave(self) -> None:
         """The general engine moves to another set, from the current model."""
@@ -140,6 +186,15 @@ class Moves:
         """Let the state know the current model."""
         if self._stepping.is_under_way:
             self._stepper.complete()
+
+    def remove(self, protected: Collection[int], below: float) -> Removed | None:
+        """Remove the worst feature if the loss is then below `below`.
+
+        None if the general engine is to decide, and to move.
+        """
+        if not self._stepping.is_under_way or self._stepper.size < 2:
+            return None
+        return self._stepper.remove(protected, below)
 
     def move_to(self, features: Sequence[int], last: int) -> bool:
         """Move to another set; False if the general engine is to do so, from the current model."""

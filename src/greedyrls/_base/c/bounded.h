@@ -4,12 +4,26 @@
 
 #include "choice.h"
 
+/* The columns of a few candidates, at once: one that is gathered may take the position of another. */
+static void columns_of(Search *search, const int64_t *indices, int64_t count, const double **x) {
+    int is_settled = 0;
+    for (int64_t c = 0; c < GROUP; c++) x[c] = NULL;
+    while (!is_settled) {
+        is_settled = 1;
+        for (int64_t c = 0; c < GROUP; c++) {
+            const double *column = column_of(search, indices[c < count ? c : 0]);
+            is_settled = is_settled && x[c] == column;
+            x[c] = column;
+        }
+    }
+}
+
 /* z = x_i − X_S β of a few candidates, (GROUP × ld); beta is (|S| × GROUP). */
 static void residuals(Search *search, const int64_t *indices, int64_t count, const double *beta,
                       double *out) {
     const int64_t s = search->size, ld = search->rows->ld;
     const double *x[GROUP];
-    for (int64_t c = 0; c < GROUP; c++) x[c] = column_of(search, indices[c < count ? c : 0]);
+    columns_of(search, indices, count, x);
     const double *first = s ? chosen_column(search, 0) : NULL;
     const int64_t stride = search->columns == NULL ? 0 : ld; /* 0: columns lie anywhere */
     for (int64_t j = 0; j < ld; j += WIDTH) {
@@ -155,17 +169,26 @@ static double *cached_z(Search *search, int64_t i) {
     return z;
 }
 
-/* A slot for z of a candidate: the one that was filled longest ago. */
-static double *new_slot(Search *search, int64_t i) {
-    const int64_t slot = search->n_filled++ % search->n_slots;
+/* Whether z of a group that is scored now is at a position in memory. */
+static int is_in_use(double *const *z, int64_t count, const double *position) {
+    for (int64_t c = 0; c < count; c++)
+        if (z[c] == position) return 1;
+    return 0;
+}
+
+/* A slot for z of a candidate: the one that was filled longest ago, but for those of its group. */
+static double *new_slot(Search *search, int64_t i, double *const *z, int64_t count) {
+    const int64_t ld = search->rows->ld;
+    int64_t slot;
+    do slot = search->n_filled++ % search->n_slots;
+    while (is_in_use(z, count, search->cached + slot * ld));
     search->slot_feature[slot] = i;
     search->slot_size[slot] = search->size;
     search->slot_of[i] = slot;
-    return search->cached + slot * search->rows->ld;
+    return search->cached + slot * ld;
 }
 
-/* z of a few candidates, from their slots or from the columns: pointers that stay valid as long as
- * no more than n_slots others are asked for. */
+/* z of a few candidates, from their slots or from the columns: valid until others are asked for. */
 static void take_z(Search *search, const int64_t *indices, int64_t count, double **z, double *work) {
     const int64_t s = search->size, ld = search->rows->ld, capacity = search->capacity;
     double *Z = work, *beta = Z + GROUP * ld, *transposed = beta + capacity;
@@ -181,7 +204,7 @@ static void take_z(Search *search, const int64_t *indices, int64_t count, double
     }
     residuals(search, missing, n_missing, transposed, Z);
     for (int64_t c = 0; c < n_missing; c++) {
-        double *slot = new_slot(search, missing[c]);
+        double *slot = new_slot(search, missing[c], z, count);
         memcpy(slot, Z + c * ld, (size_t)ld * sizeof(double));
         z[places[c]] = slot;
     }

@@ -38,7 +38,7 @@ static void choose_variant(void)
             variant = known[i];
 }
 
-const struct Variant *search_variant(void)
+const Variant *search_variant(void)
 {
     return variant;
 }
@@ -417,7 +417,7 @@ failed:
     return NULL;
 }
 
-struct Search *search_of(PyObject *capsule)
+Search *search_of(PyObject *capsule)
 {
     OwnSearch *own = PyCapsule_GetPointer(capsule, SEARCH);
     return own == NULL ? NULL : &own->search;
@@ -722,6 +722,7 @@ static PyMethodDef functions[] = {
     {"new_search", new_search, METH_VARARGS, "A search at the model without features."},
     {"steps", steps, METH_VARARGS, "Take steps, and say why not more."},
     {"add", add, METH_VARARGS, "Add a given feature."},
+    {"remove_worst", remove_worst, METH_VARARGS, "Remove the feature that costs least."},
     {"read", read_numbers, METH_VARARGS, "Copy numbers of a search."},
     {"lowest", lowest, METH_VARARGS, "The candidates of lowest bound."},
     {"loo_curve", loo_curve, METH_VARARGS, "Squared errors of models of all sizes."},
@@ -729,6 +730,8 @@ static PyMethodDef functions[] = {
     {"test_models", test_models, METH_VARARGS, "Penalties and losses of models of all sizes."},
     {"most_thin", most_thin, METH_NOARGS, "Vectors with which thin_product is faster than BLAS."},
     {"thin_product", thin_product, METH_VARARGS, "Products of X with a few vectors."},
+    {"most_dots", most_dots, METH_NOARGS, "The same for column_product."},
+    {"column_product", column_product, METH_VARARGS, "The same, with columns that are contiguous."},
     {"set_anchor", set_anchor, METH_VARARGS, "Set the anchor of bounds."},
     {"new_fold_rows", new_fold_rows, METH_VARARGS, "What searches by the same folds share."},
     {"new_fold_search", new_fold_search, METH_VARARGS, "A search by folds, without features."},

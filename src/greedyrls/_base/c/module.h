@@ -5,6 +5,8 @@
 #include <Python.h>
 #include <stdint.h>
 
+#include "search.h"
+
 /* A contiguous array of `count` numbers of a format ("d" or "q"); NULL with an error set. */
 void *numbers(PyObject *object, Py_buffer *view, char format, Py_ssize_t count, int flags);
 
@@ -12,12 +14,19 @@ void *numbers(PyObject *object, Py_buffer *view, char format, Py_ssize_t count, 
 void *copied(PyObject *object, char format, int64_t count);
 
 /* A search of a capsule; NULL with an error set. And the functions that this processor runs. */
-struct Search *search_of(PyObject *capsule);
-const struct Variant *search_variant(void);
+Search *search_of(PyObject *capsule);
+const Variant *search_variant(void);
 
 /* Models on rows held out, in tests_module.c. */
 PyObject *new_tests(PyObject *module, PyObject *arguments);
 PyObject *test_models(PyObject *module, PyObject *arguments);
+
+/* Removals, in removal_module.c. */
+PyObject *remove_worst(PyObject *module, PyObject *arguments);
+
+/* Products of arrays whose columns are contiguous, in dots_module.c. */
+PyObject *most_dots(PyObject *module, PyObject *unused);
+PyObject *column_product(PyObject *module, PyObject *arguments);
 
 /* Searches by folds, in fold_module.c. */
 void choose_fold_variant(const char *name);

@@ -2,7 +2,9 @@
 
 #include "bounded.h"
 #include "curve.h"
+#include "dots.h"
 #include "kept.h"
+#include "removals.h"
 #include "tested.h"
 #include "thin.h"
 
@@ -94,5 +96,5 @@ static int64_t lowest(Search *search, int64_t count, int64_t *indices) {
 
 const Variant NAME_IN(VARIANT, variant) = {
     QUOTED(VARIANT), pack, products, begin, step, add, set_anchor, lowest, loo_curve, test_models,
-    MOST_THIN, thin_product,
+    MOST_THIN, thin_product, remove_worst, MOST_DOTS, column_product,
 };

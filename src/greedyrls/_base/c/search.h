@@ -110,6 +110,7 @@ typedef struct Search {
     double smallest_left; /* the smallest 1 − h with the candidate that was scored last */
     int is_lost;          /* whether a candidate was scored whose loss is mostly rounding */
     double largest_drift;
+    double wear; /* digits that removals have cost so far, in units of rounding */
 } Search;
 
 /* Rows that an outer fold holds out, and how their losses are summed. */
@@ -150,6 +151,11 @@ typedef struct Variant {
     int64_t most_thin; /* vectors with which `thin_product` is faster than BLAS */
     void (*thin_product)(const double *V, int64_t count, const double *X, int64_t m, int64_t n,
                          int64_t stride, double *out);
+    int (*remove_worst)(Search *search, const unsigned char *stays, double below, double largest,
+                        int64_t n_runners_up, int64_t *best, double *losses);
+    int64_t most_dots; /* the same for `column_product` */
+    void (*column_product)(const double *V, int64_t count, const double *X, int64_t m, int64_t n,
+                           int64_t stride, double *out);
 } Variant;
 
 extern const Variant baseline_variant;

@@ -1,0 +1,74 @@
+"""Products of X with a few vectors by compiled code, where columns of X are contiguous."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+
+from internals import kernels, native
+
+# Less than a vector, a tile and more than one of rows, with what is left over.
+SHAPES = [(1, 1), (7, 3), (8, 4), (67, 13), (512, 64), (1_100, 30)]
+
+
+@pytest.fixture
+def module() -> ModuleType:
+    """The compiled module."""
+    found = native()
+    if found is None:
+        pytest.skip("needs the compiled steps")
+    return found
+
+
+def multiplied(
+    module: ModuleType, V: NDArray[np.float64], X: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """V X in C, into an array whose numbers must all be replaced."""
+    out = np.full((len(V), X.shape[1]), np.nan)
+    module.column_product(V, X, out)
+    return out
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("count", [1, 2, 4, 5, 11, 32])
+def test_it_is_the_sum_of_products_over_the_rows(
+    module: ModuleType, shape: tuple[int, int], count: int
+) -> None:
+    rng = np.random.default_rng(count)
+    X, V = np.asfortranarray(rng.normal(size=shape)), rng.normal(size=(count, shape[0]))
+    literal = [[np.sum(v * x) for x in X.T] for v in V]
+    assert_allclose(multiplied(module, V, X), literal, rtol=0, atol=1e-12)
+
+
+def test_columns_may_be_apart(module: ModuleType) -> None:
+    whole = np.asfortranarray(np.random.default_rng(0).normal(size=(90, 50)))
+    X = whole[5:40, ::3]
+    V = np.random.default_rng(1).normal(size=(6, 35))
+    assert_allclose(multiplied(module, V, X), V @ X, rtol=0, atol=1e-12)
+    assert_allclose(kernels.product(V, X), V @ X, rtol=0, atol=1e-12)
+
+
+def test_a_product_does_not_depend_on_the_others(module: ModuleType) -> None:
+    rng = np.random.default_rng(2)
+    X, V = np.asfortranarray(rng.normal(size=(600, 77))), rng.normal(size=(9, 600))
+    together = multiplied(module, V, X)
+    for k in range(len(V)):
+        assert_array_equal(multiplied(module, V[k : k + 1], X)[0], together[k])
+    assert_array_equal(multiplied(module, V, X[:, 3:]), together[:, 3:])
+
+
+def test_other_arrays_are_refused(module: ModuleType) -> None:
+    V, out = np.ones((2, 3)), np.empty((2, 4))
+    wrong = [np.ones((3, 4)), np.ones((3, 4), dtype=np.float32, order="F"), np.ones(12)]
+    for X in wrong:
+        with pytest.raises(ValueError, match="contiguous columns"):
+            module.column_product(V, X, out)
+    X = np.ones((4, 5), order="F")
+    with pytest.raises(ValueError, match="expected 8 numbers"):
+        module.column_product(np.ones((2, 3)), X, np.empty((2, 5)))
+    with pytest.raises(ValueError, match="expected 10 numbers"):
+        module.column_product(np.ones((2, 4)), X, np.empty((2, 4)))
