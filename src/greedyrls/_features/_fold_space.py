@@ -22,6 +22,7 @@ from .._base import (
     Float,
     at,
     copy,
+    location_of,
     namespace_of,
     numbers_on,
     put_at,
@@ -280,17 +281,10 @@ class FoldSpace:
         """Enlarge all arrays for `capacity` chosen features."""
         more = capacity - self.capacity
         rows, square = (more, 0), (more, more)
-        self._L, self._V = self._enlarged(self._L, rows), self._enlarged(self._V, rows)
-        self._inverse = self._enlarged(self._inverse, square)
-        self._overlap = self._enlarged(self._overlap, square)
-        self._weights = self._enlarged(self._weights, rows)
-
-    def _enlarged(self, values: Float, more: tuple[int, int]) -> Float:
-        """Return values padded with zeros at the end of the last two axes."""
-        stack, height, width = values.shape
-        wide = self.location.zeros((stack, height + more[0], width + more[1]))
-        wide[:, :height, :width] = values
-        return wide
+        self._L, self._V = _enlarged(self._L, rows), _enlarged(self._V, rows)
+        self._inverse = _enlarged(self._inverse, square)
+        self._overlap = _enlarged(self._overlap, square)
+        self._weights = _enlarged(self._weights, rows)
 
     def move_to(
         self,
@@ -344,3 +338,11 @@ class FoldSpace:
         norms = (c * (overlap @ c)).sum(axis=1)[:, None, :]
         squares: Float = self.energy[:, :, None] + rho * (2.0 * (q_r @ c) + rho * norms)
         return np.maximum(squares, 0.0)
+
+
+def _enlarged(values: Float, more: tuple[int, int]) -> Float:
+    """Return values padded with zeros at the end of the last two axes."""
+    stack, height, width = values.shape
+    wide: Float = location_of(values).zeros((stack, height + more[0], width + more[1]))
+    wide[:, :height, :width] = values
+    return wide
