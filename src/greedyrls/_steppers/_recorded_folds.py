@@ -36,6 +36,9 @@ from ._stepper import Stop
 
 # Candidates that a program looks at, and numbers that a program copies.
 _WIDTH = 1024
+# Columns of sums that are kept at least: with fewer one would be missing at most steps, and each
+# stop takes two more transfers.
+_LEAST_COLUMNS = 16
 # Kinds of steps launched in this process, whose kernels are compiled and loaded.
 _LAUNCHED: set[tuple[object, ...]] = set()
 
@@ -145,6 +148,8 @@ class RecordedFoldStepper:
         """Send what candidates are left to the device."""
         state, steps = self._state, self._state.steps
         if steps is None or steps.folds is None or recorder_of(steps.location) is None:
+            return Stop.NOT_AVAILABLE
+        if state.gram.waiting.limit < _LEAST_COLUMNS:
             return Stop.NOT_AVAILABLE
         if not state.size:
             return Stop.NEEDS_COLUMNS  # and the kernels are compiled by the host's step
