@@ -164,7 +164,7 @@ def test_a_gpu_chooses_by_itself(kind: str, tune: Tune, traps: Traps) -> None:
         tune(kernels_on_processor=True, launched_steps=2)
         tune(fold_step_recorder=Done, fold_queue_recorder=Done)
     # With few rows few columns are kept, and some are missing.
-    X, y = random_problem(37, 90 if kind == "columns" else 500, 30)
+    X, y = random_problem(37, 200 if kind == "columns" else 500, 30)
     options: dict[str, Any] = {"cv": 3}
     if kind == "doubt":  # two columns tie, and one nearly is another
         X[:, 9] = X[:, 1] + 1e-4 * X[:, 9]

@@ -36,6 +36,9 @@ from ._stepper import Stop
 
 # Candidates that a program looks at, and numbers that a program copies.
 _WIDTH = 1024
+# Columns of sums that are kept at least: with fewer one would be missing at most steps, and each
+# stop takes two more transfers.
+_LEAST_COLUMNS = 16
 # Kinds of steps launched in this process, whose kernels are compiled and loaded.
 _LAUNCHED: set[tuple[object, ...]] = set()
 
@@ -61,7 +64,7 @@ class RecordedFoldSteps:
 
     def __init__(self, steps: FoldSteps, folds: FusedFolds, addresses: Array) -> None:
         """`addresses` (n) are those of the columns of sums; 0 if one is not available."""
-        self.folds, self._steps, self._addresses = folds, steps, addresses
+        self.folds, self._steps, self.addresses = folds, steps, addresses
         self._count, self._n = folds.shape
         capacity = folds.capacity
         self._row = Layout(FoldHistoryRow, (1,), (1,), (self._count,), (capacity,))
@@ -116,11 +119,11 @@ class RecordedFoldSteps:
             )
             admit[(1,)](
                 self._counter, least, second, self._which, report.pivots, self._limits,
-                self.barred, self._addresses, *sent, self._history, programs, self._row.size,
+                self.barred, self.addresses, *sent, self._history, programs, self._row.size,
                 _fused.power_of_two(programs), TIE, TIE_ROUNDING, REFINED_PIVOT, TRUSTED_LOSS,
                 sys.float_info.max,
             )  # fmt: skip
-            bring[(-(-total // _WIDTH),)](*sent, self._addresses, column, total, _WIDTH)
+            bring[(-(-total // _WIDTH),)](*sent, self.addresses, column, total, _WIDTH)
         self._steps.launch(vector, column)
         with _fused.device_of(vector):
             note[(1,)](
@@ -146,6 +149,8 @@ class RecordedFoldStepper:
         state, steps = self._state, self._state.steps
         if steps is None or steps.folds is None or recorder_of(steps.location) is None:
             return Stop.NOT_AVAILABLE
+        if state.gram.waiting.limit < _LEAST_COLUMNS:
+            return Stop.NOT_AVAILABLE
         if not state.size:
             return Stop.NEEDS_COLUMNS  # and the kernels are compiled by the host's step
         if self._steps is None or self._steps.folds is not steps.folds:
@@ -157,7 +162,7 @@ class RecordedFoldStepper:
             self._version = state.gram.version
             columns = dict(state.gram.waiting.in_memory())
             numbers = np.array([float(address_of(column)) for column in columns.values()])
-            addresses = self._steps._addresses
+            addresses = self._steps.addresses
             addresses[:] = 0.0
             put(addresses, np.array(list(columns), dtype=np.intp), numbers)
         rounding = LOSS_ROUNDING * state.initial_loss * state.loss_weight
