@@ -101,6 +101,20 @@ def test_other_data(change: str, finished: bool, file: Path) -> None:
     refused(other(BASE), file, says)
 
 
+def test_another_value_of_a_file_by_columns(tmp_path: Path, file: Path) -> None:
+    def stored(name: str, X: Any) -> Search:
+        np.save(tmp_path / name, np.asfortranarray(X))
+        return BASE._replace(
+            X=np.load(tmp_path / name, mmap_mode="r"),
+            options=BASE.options | {"memory_limit": "2MB"},
+        )
+
+    search = stored("one.npy", BASE.X)
+    begun(search, file)
+    refused(stored("other.npy", with_value(BASE.X)), file, "other data (different: X)")
+    assert_same(search.run(file), search.run(None))
+
+
 @pytest.mark.parametrize("finished", [False, True])
 @pytest.mark.parametrize("change", PARAMETERS)
 def test_other_parameters(change: str, finished: bool, file: Path) -> None:

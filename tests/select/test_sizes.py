@@ -332,6 +332,9 @@ def test_sentences_name_rule_and_numbers() -> None:
             assert f"{losses[k - 1]:.6g}" in sentence
             assert k == best or f"{losses[best - 1]:.6g} at {best} features" in sentence
             assert path.stop_reason.sentence in sentence
+            is_fewer = "the fewest whose held-out loss" in sentence
+            assert is_fewer == (k < best)
+            assert ("no smaller size is within" in sentence) == (rule == "1se" and not is_fewer)
             assert path.size_choice is not None
             assert path.size_choice.sentence == sentence
             found.add(k == best)
