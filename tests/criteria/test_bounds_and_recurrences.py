@@ -19,9 +19,11 @@ from internals import (
     LooData,
     RowBlock,
     SelectionState,
+    bound_slack,
     candidate_residuals,
     forward,
     kernels,
+    leverage_growth,
     make_problem,
     tie_tolerances,
 )
@@ -88,6 +90,31 @@ def test_a_moved_anchor_loses_its_parts_along_added_features(alpha: float) -> No
         z = Z[:, chosen[count]]
         anchor = anchor - np.outer(z, z @ anchor) / (z @ z)
         state.add(chosen[count], state.measure(chosen[count]), lambda count: [], 1)
+
+
+def test_growth_and_slack_of_bounds_by_their_definitions() -> None:
+    """With the spread of z known, as after scores; in units of X in which no factor is 1."""
+    rng = np.random.default_rng(5)
+    X = 7.0 * rng.standard_normal((40, 12))
+    Y = X[:, :4] @ rng.standard_normal((4, 2)) + 9.0 * rng.standard_normal((40, 2))
+    alpha, chosen, free = 300.0, [2, 9, 4], [0, 1, 3, 5, 6, 7, 8, 10, 11]
+    state = state_after(Case(X, Y, 4, {"alpha": alpha}), chosen)
+    state.score(np.array(free))
+    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    S = X[:, chosen]
+    beta = np.linalg.solve(S.T @ S + alpha * np.eye(3), S.T)
+    r, Z, d = Y - S @ (beta @ Y), X - S @ (beta @ X), 1.0 - 1.0 / 40 - np.sum(S * beta.T, axis=1)
+    delta = (X * Z).sum(axis=0) + alpha
+    rho = np.abs(Y.T @ Z / delta)
+    mixed = np.sqrt(np.square(r).T @ np.square(Z))
+    spread = np.maximum(mixed - rho * np.sqrt((Z**4).sum(axis=0)), 0.0)
+    growth = 2.0 * np.square(spread).sum(axis=0) / (delta * d.max() ** 3)
+    assert growth[free].min() > 0.0
+    assert_allclose(leverage_growth(state, np.array(free)), growth[free], rtol=1e-9)
+    g = r / np.square(d)[:, None]
+    away = g - r * ((g * r).sum(axis=0) / (r * r).sum(axis=0))
+    slack = 2.0 * np.linalg.norm(away, axis=0) @ (rho * np.linalg.norm(Z, axis=0))
+    assert_allclose(bound_slack(state, np.array(free)), slack[free], rtol=1e-6)
 
 
 @settings(max_examples=100)

@@ -18,12 +18,14 @@ from internals import (
     DENSE_ROWS,
     FoldData,
     FoldInverses,
+    Judge,
     ManyFoldData,
     ManyFoldState,
     Plan,
     _SmallFolds,
     make_plan,
     make_problem,
+    replay,
 )
 from literal import literal_path
 from problems import DATA_KINDS, Case, fold_cases, named_problems
@@ -95,6 +97,24 @@ def test_all_that_a_path_tells_is_that_of_a_model_for_each_fold(case: Case, name
     assert_allclose(path.coef(), expected.coef(), rtol=1e-7, atol=1e-9)
     for ours, theirs in zip(path.runners_up, expected.runners_up, strict=True):
         assert_allclose([x for _, x in ours], [x for _, x in theirs], rtol=SAME, atol=floor)
+
+
+def test_losses_of_the_best_are_measured_on_the_rows() -> None:
+    """Those of the others are as accurate as the recurrences."""
+    case = grouped()
+    problem = make_problem(case.X, case.y)
+    with tuned(fold_engine="many"):
+        plan = make_plan(problem, cv=case.options["cv"])
+        state = plan.search(plan.data(problem), 0.5, 8)[0]
+    assert isinstance(state, ManyFoldState)
+    assert len(list(replay(state, [3, 0], False))) == 2
+    judge = Judge(None, state.loss)
+    expected, _ = state.candidate_losses(state.candidates, judge, 2)
+    order = np.argsort(expected)
+    state.features.delta *= 1.0 + 1e-9  # as if errors had grown
+    losses, _ = state.candidate_losses(state.candidates, judge, 2)
+    assert_allclose(losses[order[:2]], expected[order[:2]], rtol=1e-13)
+    assert (np.abs(losses / expected - 1.0)[order[2:]] > 1e-12).any()
 
 
 def grouped(seed: int = 0, m: int = 300, n: int = 25, count: int = 60) -> Case:

@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
-from device_paths import random_problem
+from device_paths import assert_same_path, random_problem
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, extend_path, greedy_path
 from greedyrls.assess import cross_validate_path
 from internals import ArrayLocation, DeviceMatrix, DeviceProducts, host_matrix, make_problem
@@ -233,6 +233,12 @@ def test_some_rows(case: Case) -> None:
         products, squares = part.sums(V[:, some], np.abs(V[0, some]), True)
         np.testing.assert_allclose(products, V[:, some] @ X[some])
         np.testing.assert_allclose(squares, np.abs(V[0, some]) @ X[some] ** 2)
+
+
+def test_rows_that_are_copied_one_by_one(tune: Tune) -> None:
+    X, y = random_problem(12, 40, 8)
+    tune(device_copied_bytes=1)
+    assert_same_path(greedy_path(X, y, 4, device="cpu"), greedy_path(torch.tensor(X), y, 4))
 
 
 def test_where_x_is(tune: Tune) -> None:

@@ -19,6 +19,7 @@ from greedyrls import GreedyRLSRanker, files
 from internals import CentredMatrix, CentredSparse, make_pairs, make_problem
 from ranking_cases import Ranking, assert_as_written_out, ranking, rankings
 from sweeps import EXAMPLES
+from traps import Traps
 from tuning import tuned
 
 SMALL_CHUNKS = {"smallest_file_chunk": 200, "largest_file_chunk": 400}
@@ -179,13 +180,15 @@ def test_sparse_data_are_never_dense() -> None:
     assert peak < 8 * len(groups) * n / 3
 
 
-def test_a_limit_that_has_no_room_for_the_means(tmp_path: Path) -> None:
+def test_a_limit_that_has_no_room_for_the_means(tmp_path: Path, traps: Traps) -> None:
     rng = np.random.default_rng(29)
     X = rng.standard_normal((4000, 300)).astype(np.float32)
     groups = np.arange(4000) // 2  # the means of queries are as large as X
     file = in_file(X, tmp_path, "8MB")
+    reads = traps.watch("read rows of a file")
     with pytest.raises(ValueError, match="memory_limit is 8 MB, but this search needs at least"):
         GreedyRLSRanker(2, alpha=1.0).fit(file, rng.random(4000), groups=groups)
+    assert not reads  # refused before they are computed
 
 
 def test_a_value_of_a_file_that_is_missing(tmp_path: Path) -> None:

@@ -132,11 +132,12 @@ def test_folds_read_any_memory_order(order: Any) -> None:
     assert_allclose(strided.losses, expected.losses, rtol=1e-12)
 
 
-def test_a_feature_that_others_span_added_last_of_all() -> None:
+@pytest.mark.parametrize("weights", [None, np.linspace(0.3, 4.0, 14)], ids=["even", "weights"])
+def test_a_feature_that_others_span_added_last_of_all(weights: Any) -> None:
     X, y = data(14, 3)
     X[:, 2] = X[:, 1]
-    path = greedy_path(X, y, 3, alpha=1e-3, cv=4)
-    assert_allclose(path.losses, fold_losses(X, y, path, 4), rtol=1e-9)
+    path = greedy_path(X, y, 3, alpha=1e-3, cv=4, sample_weight=weights)
+    assert_allclose(path.losses, fold_losses(X, y, path, 4, weights), rtol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(6))

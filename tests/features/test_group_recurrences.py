@@ -15,11 +15,14 @@ from internals import (
     LooData,
     Problem,
     SelectionState,
+    bound_slack,
     follow_spread,
     group_bounds,
     group_openness,
     grouping_of,
     inverse_roots,
+    leverage_growth,
+    lower_bounds,
     make_plan,
     make_problem,
     pairs_of,
@@ -140,6 +143,33 @@ def test_bounds_are_below_exact_losses(name: str, alpha: float) -> None:
                 state.set_anchor([])
         group = state.layout.members(int(left[int(np.nanargmin(exact))]))
         assert len(list(replay(state, list(group)))) == len(group)
+
+
+@pytest.mark.parametrize("is_anchored", [False, True])
+def test_bounds_of_groups_of_one_are_those_of_features(is_anchored: bool) -> None:
+    rng = np.random.default_rng(4)
+    X = 5.0 * rng.standard_normal((60, 14))
+    Y = X[:, :5] @ rng.standard_normal((5, 2)) + 8.0 * rng.standard_normal((60, 2))
+    groups = [*([index] for index in range(12)), [12, 13]]
+    states = [
+        SelectionState(LooData(problem), 20.0, 6)
+        for problem in (make_problem(X, Y), make_problem(X, Y, feature_groups=groups))
+    ]
+    for state in states:
+        follow_spread(state.features)
+        assert len(list(replay(state, [3, 0], False))) == 2
+        if is_anchored:
+            state.set_anchor([])
+        assert len(list(replay(state, [7, 1], False))) == 2
+    single, grouped = states
+    left = np.array([2, 4, 5, 6, 8, 9, 10, 11])
+    assert_allclose(group_bounds(grouped)[left], lower_bounds(single)[left], rtol=1e-9)
+    score_groups(grouped, left)
+    single.score(left)
+    growth, slack = group_openness(grouped, left)
+    assert growth.min() > 0.0
+    assert_allclose(growth, leverage_growth(single, left), rtol=1e-9)
+    assert_allclose(slack, bound_slack(single, left), rtol=1e-9)
 
 
 def test_roots_of_matrices_that_are_nearly_singular() -> None:

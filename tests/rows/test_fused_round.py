@@ -68,13 +68,26 @@ def test_kernels_find_the_same(
             rng.standard_normal((1, c)),
             np.array([float(len(chosen))]),
         )
-        terms = RoundTerms(*(torch.tensor(value, device=block.r.device) for value in values))
-        room: Any = block.columns.room
-        fused = FusedRound(block, room, c, with_spread)
-        fused.launch(block, terms)
-        plain = find_plainly(SerialExecutor(), [block], terms, with_spread)
-        close = {"rtol": 1e-12, "atol": 1e-12}
-        torch.testing.assert_close(fused.found, plain.packed, **close)
-        torch.testing.assert_close(fused.Z, plain.Z[0], **close)
-        torch.testing.assert_close(fused.state, _state_of(plain.moved[0]), **close)
-        torch.testing.assert_close(fused.columns, plain.columns[0], **close)
+        assert_same_round(block, values, with_spread)
+
+
+def assert_same_round(block: RowBlock, values: tuple[Any, ...], with_spread: bool) -> Any:
+    """Compare the kernels with single operations; returns the state of the rows after the round."""
+    terms = RoundTerms(*(torch.tensor(value, device=block.r.device) for value in values))
+    room: Any = block.columns.room
+    fused = FusedRound(block, room, len(values[0]), with_spread)
+    fused.launch(block, terms)
+    plain = find_plainly(SerialExecutor(), [block], terms, with_spread)
+    close = {"rtol": 1e-12, "atol": 1e-12}
+    torch.testing.assert_close(fused.found, plain.packed, **close)
+    torch.testing.assert_close(fused.Z, plain.Z[0], **close)
+    torch.testing.assert_close(fused.state, _state_of(plain.moved[0]), **close)
+    torch.testing.assert_close(fused.columns, plain.columns[0], **close)
+    return fused.state
+
+
+def test_a_candidate_without_anything_left_moves_no_anchor() -> None:
+    block = a_block(40, 30, "float32", True, True, False, [10])
+    values = np.array([10.0]), np.ones((1, 1)), np.ones(1), np.zeros((1, 1)), np.array([1.0])
+    state = assert_same_round(block, values, True)
+    assert torch.isfinite(state).all()

@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from checkpoints import SEARCHES, Search, assert_same, largest_error
+from column_source import by_columns
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, greedy_path
 from internals import checkpoint as room
 from json_damage import DAMAGE, damaged, places
@@ -99,6 +100,13 @@ def test_other_data(change: str, finished: bool, file: Path) -> None:
     _ = BASE.run(file) if finished else begun(BASE, file)
     other, says = DATA[change]
     refused(other(BASE), file, says)
+
+
+def test_another_value_of_a_file_by_columns(file: Path) -> None:
+    search = BASE._replace(X=by_columns(BASE.X))
+    begun(search, file)
+    refused(BASE._replace(X=by_columns(with_value(BASE.X))), file, "other data (different: X)")
+    assert_same(search.run(file), search.run())
 
 
 @pytest.mark.parametrize("finished", [False, True])

@@ -144,9 +144,12 @@ def test_of_equal_features_the_first_stays(direction: Any) -> None:
     assert max(path.features(4)) < 20
 
 
-def test_runners_up_of_removals_are_the_next_best() -> None:
+@pytest.mark.parametrize("loss", ["squared", "zero_one"])
+def test_runners_up_of_removals_are_the_next_best(loss: Any) -> None:
     X, y = proxies(60, 16)
-    path = greedy_path(X, y, 5, direction="backward", n_runners_up=2)
+    if loss == "zero_one":
+        y = np.sign(y)
+    path = greedy_path(X, y, 5, direction="backward", n_runners_up=2, loss=loss)
     now = list(range(16))
     for step in path.steps[:4]:
         losses = {
@@ -155,7 +158,7 @@ def test_runners_up_of_removals_are_the_next_best() -> None:
                 y,
                 "loo",
                 [other for other in now if other != index],
-                loss="squared",
+                loss=loss,
                 alpha=1.0,
                 fit_intercept=True,
                 weights=None,
@@ -163,8 +166,9 @@ def test_runners_up_of_removals_are_the_next_best() -> None:
             for index in now
         }
         order = sorted(losses, key=losses.__getitem__)
-        assert [step.index, *(index for index, _ in step.runners_up)] == order[:3]
-        assert_allclose([loss for _, loss in step.runners_up], [losses[i] for i in order[1:3]])
+        if loss == "squared":  # the others tie
+            assert [step.index, *(index for index, _ in step.runners_up)] == order[:3]
+        assert_allclose([value for _, value in step.runners_up], [losses[i] for i in order[1:3]])
         now.remove(step.index)
     floating = greedy_path(X, y, 8, direction="floating", n_runners_up=1)
     removals = [step for step in floating.steps if step.action == "remove"]
@@ -217,6 +221,19 @@ def test_swap_with_an_automatic_size_exchanges_the_set_of_that_size(cv: Any) -> 
         found += is_better
         assert path.settings.direction == "swap"
     assert found
+
+
+def test_swap_with_an_automatic_size_goes_back_by_whole_groups() -> None:
+    groups = [[first, first + 1] for first in range(0, 20, 2)]
+    back = 0
+    for seed in range(6):
+        X, y = proxies(80, 20, seed)
+        path = greedy_path(X, y, "auto", size_rule="1se", direction="swap", feature_groups=groups)
+        for step in path.steps:
+            assert list(step.features) == groups[step.index // 2]
+            assert step.index == step.features[0]
+        back += any(step.action == "remove" for step in path.steps)
+    assert back
 
 
 def test_patience_ends_a_floating_search_by_its_best_sets() -> None:

@@ -108,6 +108,21 @@ def test_processes_change_nothing(name: str, tune: Tune) -> None:
     assert_same_path(one, CASES[name](2))
 
 
+def test_processes_are_for_long_searches_by_numpy(traps: Traps, tune: Tune) -> None:
+    begun: list[int] = []
+
+    def here(calls: Any, count: int) -> Any:
+        begun.append(count)
+        return [(number, answer) for number, call in enumerate(calls) for answer in call()]
+
+    traps.replace("search outer folds in processes", here)
+    tune(compiled_steps=False)
+    for seconds, expected in ((0.5, []), (0.0, [2])):
+        tune(worth_processes=seconds)
+        greedy_path(X, Y, 3, alpha=[0.1, 10.0], n_jobs=2)
+        assert begun == expected
+
+
 @pytest.mark.parametrize("live_bytes", [0, 1 << 18])
 def test_folds_that_are_not_kept_between_rounds(live_bytes: int, tune: Tune) -> None:
     tune(threads_over_searches=0)

@@ -344,6 +344,16 @@ def test_sentences_name_rule_and_numbers() -> None:
     assert greedy_path(X, y, 5).sentence.startswith("5 features, as asked.")
 
 
+def test_sentences_of_one_standard_error_say_whether_a_smaller_size_is_within() -> None:
+    losses = np.array([3.0, 2.0, 1.0, 1.5])
+    at_best = choose_size("1se", losses, np.zeros((4, 4)), 0, "loss", "").sentence
+    assert "the smallest loss, 1 at 3 features; no smaller size is within" in at_best
+    one_fewer = choose_size("1se", losses, np.diag([0.0, 2.0, 0.0, 0.0]), 0, "loss", "")
+    assert one_fewer.size == 2
+    assert "the fewest whose loss (2) is within" in one_fewer.sentence
+    assert "no smaller size" not in one_fewer.sentence
+
+
 def test_a_shorter_path_has_no_size_of_its_own() -> None:
     X, y = numbers(seed=2)
     path = greedy_path(X, y, "auto", alpha=0.1)

@@ -28,7 +28,9 @@ from internals import (
     follow_spread,
     leverage_growth,
     lower_bounds,
+    make_problem,
     numpy_of,
+    replay,
     stepping_for,
 )
 from traps import Traps
@@ -210,6 +212,37 @@ def test_scoring_every_candidate_begins_where_recorded_steps_end(tune: Tune, tra
     other = greedy_path(X, y, 9)
     np.testing.assert_array_equal(path.indices, other.indices)
     np.testing.assert_allclose(path.losses, other.losses, rtol=1e-9)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_a_tie_with_a_candidate_of_lower_bound_is_in_doubt() -> None:
+    X, y = random_problem(60, 30)
+    first, second, third = greedy_path(X, y, 3, search="bounded").indices.tolist()
+    column, place = X[:, third].copy(), 0 if third else 1
+
+    def with_twin(difference: Any) -> Any:
+        """How much higher its bound and its loss are, relatively, with such a copy of a column."""
+        X[:, place] = column + difference
+        state = SelectionState(LooData(make_problem(X, y)), 1.0, 8)
+        assert len(list(replay(state, [first, second], False))) == 2
+        both = np.array([third, place])
+        known = np.array([lower_bounds(state)[both], state.score(both).losses[0]])
+        return known[:, 1] / known[:, 0] - 1.0
+
+    # The bound of the copy is lower, its loss higher by less than a tie.
+    D = 1e-9 * np.random.default_rng(0).standard_normal((2, 60))
+    slopes = np.array([with_twin(difference) for difference in D])
+    bound, loss = with_twin(np.linalg.solve(slopes.T, [-2e-11, 1e-11]) @ D)
+    assert bound < -1e-11
+    assert 5e-12 < loss < 2e-11
+    problem = Problem(DeviceMatrix(tensor(X)), tensor(y[:, None]), None, True, (), (), None, True)
+    state = SelectionState(LooData(problem), 1.0, 8)
+    criterion = LeaveOneOut("bounded")
+    choice = criterion.choose(state, 0, 4)
+    state.add(choice.feature, choice.pivot, choice.ranking, 4)
+    stepper = RecordedStepper(state, criterion)
+    assert stepper.begin(4) is None
+    assert [stepper.step(4), stepper.step(4)] == [second, Stop.IN_DOUBT]
 
 
 @pytest.mark.usefixtures("kernels")

@@ -46,6 +46,7 @@ from greedyrls._cluster._cluster_folds import ClusterFolds
 from greedyrls._criteria import _held_out_errors as held_out_errors
 from greedyrls._criteria._backward import BackwardState
 from greedyrls._criteria._bounds import (
+    bound_slack,
     bound_terms,
     leverage_growth,
     lower_bounds,

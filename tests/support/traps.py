@@ -54,6 +54,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "test the models of a compiled search": ("_steppers._compiled_tests.CompiledTests.test",),
     "begin outer fold": ("_select._outer_fold.OuterFold.__init__",),
     "search outer folds in threads": ("_select._nested.in_parts",),
+    "search outer folds in processes": ("_select._nested.in_processes",),
     "scale penalties": ("_select._select.problem_scale",),
     "fit all features": ("_select._select.all_features_losses",),
     "select in a fold": ("assess._procedure.select",),

@@ -267,6 +267,8 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
         "_data._device_products.free_bytes",
         "_criteria._fold_steps.free_bytes",
     ),
+    # Bytes of X that are copied to it at a time.
+    "device_copied_bytes": constant("_data._devices._COPIED_BYTES"),
     # Share of it that X may take; if X is larger, it is streamed.
     "device_resident_share": constant("_data._devices.RESIDENT_SHARE"),
     # Share of it for columns of candidates of a streamed X.

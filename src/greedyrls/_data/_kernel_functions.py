@@ -198,9 +198,9 @@ def check_gamma(gamma: Any, X: Any) -> float:
 
 
 def _sparse_variance(X: Any) -> float:
-    """Return the variance of all values of a sparse matrix, zeros included."""
+    """Return the variance of all values of a sparse matrix, by rounding perhaps below 0."""
     mean = float(X.mean())
-    return max(0.0, float(X.multiply(X).mean()) - mean * mean)
+    return float(X.multiply(X).mean()) - mean * mean
 
 
 def _check_number(name: str, value: Any) -> float:

@@ -18,9 +18,12 @@ _AGREEING = 0.75
 
 
 def variances_of(covariance: Float) -> tuple[Float, Float]:
-    """Return variances (c) of losses and of their differences to the loss without features."""
+    """Return variances (c) of losses and of their differences to the loss without features.
+
+    By rounding they may be below 0: `corrected` takes them for 0.
+    """
     variances = np.diagonal(covariance)
-    return variances, np.maximum(variances + variances[INITIAL] - 2.0 * covariance[INITIAL], 0.0)
+    return variances, variances + variances[INITIAL] - 2.0 * covariance[INITIAL]
 
 
 def corrected(
