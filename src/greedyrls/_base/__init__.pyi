@@ -95,6 +95,7 @@ from ._progress import jobs_bar as jobs_bar
 from ._progress import progress_bar as progress_bar
 from ._replay import Replay as Replay
 from ._replay import recorder_of as recorder_of
+from ._shares import in_shares as in_shares
 from ._sigmoid import Sigmoid as Sigmoid
 from ._sigmoid import constant_sigmoid as constant_sigmoid
 from ._sigmoid import fit_sigmoid as fit_sigmoid

@@ -22,7 +22,13 @@ def new_rows(
     is_packed: bool,
     /,
 ) -> object: ...
-def products(rows: object, indices: NDArray[Any], out: NDArray[Any], /) -> None: ...
+def products(
+    rows: object,
+    indices: NDArray[Any],
+    out: NDArray[Any],
+    columns: NDArray[Any] | None,
+    /,
+) -> None: ...
 def forget(rows: object, /) -> None: ...
 def new_search(
     rows: object,
@@ -48,8 +54,26 @@ def add(search: object, index: int, /) -> int: ...
 def read(search: object, what: str, out: NDArray[Any], /) -> None: ...
 def lowest(search: object, out: NDArray[Any], /) -> int: ...
 def set_anchor(search: object, products: NDArray[Any], /) -> None: ...
-def most_thin() -> int: ...
-def thin_product(V: NDArray[Any], X: NDArray[Any], out: NDArray[Any], /) -> None: ...
+def multiplies() -> bool: ...
+def multiply(
+    V: NDArray[Any],
+    X: NDArray[Any],
+    out: NDArray[Any],
+    start: int,
+    stop: int,
+    weights: NDArray[Any] | None,
+    squares: NDArray[Any] | None,
+    /,
+) -> None: ...
+def gram_columns(
+    rows: object,
+    indices: NDArray[Any],
+    out: NDArray[Any],
+    columns: NDArray[Any] | None,
+    start: int,
+    stop: int,
+    /,
+) -> None: ...
 def loo_curve(
     columns: NDArray[Any],
     inverses: NDArray[Any],

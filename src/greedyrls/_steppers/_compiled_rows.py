@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float
+from .._base import Float, in_shares, kernels
 from .._criteria import LooData, LossState, SelectionState
 from .._features import GramColumns, Ranking, take_back
 from .._problem import Loss
@@ -33,6 +34,11 @@ _KEPT_LOSS_BYTES = 1 << 29
 _PACKED_BYTES = 1 << 27
 # Gram columns may take so many bytes, however small X is.
 _GRAM_BYTES = 1 << 26
+# Columns of X may take this share of its memory, and so many bytes, however small it is.
+_GATHERED_SHARE = 1 / 16
+_LEAST_GATHERED_BYTES = 1 << 22
+# Numbers of a vector, as in _base/c/search.h.
+_LANES = 8
 # The fewest Gram columns that there is room for.
 _LEAST_KEPT = 128
 # Types that are read as they are, by their character.
@@ -99,10 +105,12 @@ class CompiledRows:
         is_small = loss.name != "squared" or elements <= KEPT_ELEMENTS
         self.keeps_z = is_small if keeps_z is None else keeps_z
         self.is_packed = not self.keeps_z and data.is_shared and 8 * elements <= _PACKED_BYTES
+        values = problem.X.host_array
+        assert values is not None  # see can_compile
         shares, scale, y = self._of_loss(state, loss, block)
         root = None if block.root_weights is None else self._cut(block.root_weights)
         self.handle = module.new_rows(
-            problem.X.host_array,
+            values,
             None if self.used is None else self.used.astype(np.int64),
             block.means,
             root,
@@ -117,9 +125,11 @@ class CompiledRows:
             self.n_targets,
             self.is_packed,
         )
+        # Whether Gram columns are products of X as it is, in compiled code.
+        self._is_multiplied = module.multiplies() and self.used is None and kernels.has_rows(values)
         self._most_kept = max(_LEAST_KEPT, max(_GRAM_BYTES, problem.X.nbytes // 4) // (8 * n))
         self.gram = GramColumns(self._fetch, self._most_kept, retained=True)
-        self._n_kept = 0
+        self._n_kept = self._n_gathered = 0
 
     def _cut(self, values: Float) -> Float:
         """Numbers (… × m) of the rows that count."""
@@ -144,7 +154,9 @@ class CompiledRows:
 
     def know(self, index: int, column: Float) -> None:
         """Let compiled searches know a Gram column."""
-        self._module.products(self.handle, np.array([index], dtype=np.int64), column[None].copy())
+        self._module.products(
+            self.handle, np.array([index], dtype=np.int64), column[None].copy(), None
+        )
 
     def _fetch(self, indices: Sequence[int]) -> Float:
         """Compute Gram columns, and let compiled searches know them."""
@@ -153,15 +165,31 @@ class CompiledRows:
             self._module.forget(self.handle)
             for index in list(self.gram.waiting):
                 self.gram.waiting.pop(index)
-            self._n_kept = 0
+            self._n_kept = self._n_gathered = 0
         self._n_kept += len(order)
+        gathered: Float | None = None
         if self.is_packed:
             columns = np.empty((len(order), self.n_features))
+        elif self._is_multiplied:
+            columns, gathered = np.empty((len(order), self.n_features)), self._gathered(len(order))
+            multiply = partial(self._module.gram_columns, self.handle, order, columns, gathered)
+            self._data.samples.passes += 1
+            in_shares(multiply, self.n_rows, self.n_features, len(order))
         else:
             columns = np.ascontiguousarray(self._data.samples.products(indices))
             columns[:, self._data.constant] = 0.0  # as packed columns have it
-        self._module.products(self.handle, order, columns)
+        self._module.products(self.handle, order, columns, gathered)
         return columns
+
+    def _gathered(self, count: int) -> Float | None:
+        """Return room for columns of X, which are gathered with their Gram columns; None if full.
+
+        They are likely scored next, and to gather one alone waits for memory at every row.
+        """
+        width = -(-self.n_rows // _LANES) * _LANES
+        most = max(_LEAST_GATHERED_BYTES, self._data.problem.X.nbytes * _GATHERED_SHARE)
+        self._n_gathered += count
+        return np.empty((count, width)) if 8 * width * self._n_gathered <= most else None
 
     def anchor_products(self, anchor: Float) -> Float:
         """Return X'a of an anchor (t × rows) by a pass over X, (t × n)."""

@@ -41,7 +41,7 @@ from ._stepper import Stepper, Stop
 # Bytes that a search may take for more features than it has room for at first.
 _ROOM_BYTES = 1 << 24
 # So many elements of X by steps are taken ahead: the interpreter would take longer between them.
-_AHEAD_ELEMENTS = 1 << 23
+_AHEAD_ELEMENTS = 1 << 26
 
 
 class _Log:
