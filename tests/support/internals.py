@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from greedyrls._base import _shares as shares
 from greedyrls._base import _tolerances as tolerances
 from greedyrls._base import kernels as kernels
 from greedyrls._base._codec import ArrayOf, Codec, Document, Key, Number, Whole
@@ -26,6 +27,7 @@ from greedyrls._base._namespaces import (
 )
 from greedyrls._base._native import native
 from greedyrls._base._progress import TimeLeft, jobs_bar
+from greedyrls._base._shares import in_shares
 from greedyrls._base._sigmoid import Sigmoid, fit_sigmoid
 from greedyrls._base._warnings import GreedyRLSWarning, NumericalWarning
 from greedyrls._base.numbers import (

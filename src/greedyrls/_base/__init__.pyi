@@ -96,6 +96,7 @@ from ._replay import Replay as Replay
 from ._replay import pinned_like as pinned_like
 from ._replay import recorder_of as recorder_of
 from ._replay import send_pinned as send_pinned
+from ._shares import in_shares as in_shares
 from ._sigmoid import Sigmoid as Sigmoid
 from ._sigmoid import constant_sigmoid as constant_sigmoid
 from ._sigmoid import fit_sigmoid as fit_sigmoid

@@ -42,6 +42,11 @@ class _Limit:
         self._holders = 0
         self._long_calls = 0
         self._limiter: Any = None
+        self._n_threads = 1  # as the user allows them
+
+    def n_threads(self) -> int:
+        """How many threads a call may use: one if several public calls keep the cores busy."""
+        return self._n_threads if self._holders == 1 else 1
 
     def hold(self) -> None:
         """Register a call that wants a single thread."""
@@ -65,6 +70,8 @@ class _Limit:
         # Concurrent public calls keep the cores busy: then long calls get one thread, too.
         is_wanted = self._holders > 1 or (self._holders == 1 and not self._long_calls)
         if is_wanted and self._limiter is None:
+            libraries = _controller().select(user_api="blas").lib_controllers
+            self._n_threads = max((one.num_threads or 1 for one in libraries), default=1)
             self._limiter = _controller().limit(limits=1, user_api="blas")
         elif not is_wanted and self._limiter is not None:
             self._limiter.restore_original_limits()
@@ -88,6 +95,11 @@ def short_calls() -> Iterator[None]:
     finally:
         _LIMIT.release()
         _IN_PUBLIC_CALL.yes = False
+
+
+def n_threads() -> int:
+    """How many threads a part of a public call may use."""
+    return _LIMIT.n_threads()
 
 
 def limits_threads(call: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

@@ -22,7 +22,13 @@ def new_rows(
     is_packed: bool,
     /,
 ) -> object: ...
-def products(rows: object, indices: NDArray[Any], out: NDArray[Any], /) -> None: ...
+def products(
+    rows: object,
+    indices: NDArray[Any],
+    out: NDArray[Any],
+    columns: NDArray[Any] | None,
+    /,
+) -> None: ...
 def forget(rows: object, /) -> bool: ...
 def new_search(
     rows: object,
@@ -78,8 +84,6 @@ def test_models(
     measured: NDArray[Any] | None,
     /,
 ) -> int: ...
-def most_thin() -> int: ...
-def thin_product(V: NDArray[Any], X: NDArray[Any], out: NDArray[Any], /) -> None: ...
 def most_dots() -> int: ...
 def column_product(V: NDArray[Any], X: NDArray[Any], out: NDArray[Any], /) -> None: ...
 def remove_worst(
@@ -91,6 +95,26 @@ def remove_worst(
     losses: NDArray[Any],
     /,
 ) -> int: ...
+def multiplies() -> bool: ...
+def multiply(
+    V: NDArray[Any],
+    X: NDArray[Any],
+    out: NDArray[Any],
+    start: int,
+    stop: int,
+    weights: NDArray[Any] | None,
+    squares: NDArray[Any] | None,
+    /,
+) -> None: ...
+def gram_columns(
+    rows: object,
+    indices: NDArray[Any],
+    out: NDArray[Any],
+    columns: NDArray[Any] | None,
+    start: int,
+    stop: int,
+    /,
+) -> None: ...
 def loo_curve(
     columns: NDArray[Any],
     inverses: NDArray[Any],

@@ -16,6 +16,7 @@ from ._blas import LONG_CALL
 from ._namespaces import Float as Float
 from ._namespaces import inner, namespace_of, row_dots
 from ._native import native
+from ._shares import in_shares
 from ._sizes import DEVICE_ELEMENTS, TILE_ELEMENTS
 from ._tolerances import TINY
 
@@ -92,28 +93,59 @@ def _is_blas_ready(X: NDArray[np.generic]) -> bool:
     return (columns == item and rows >= n * item) or (rows == item and columns >= m * item)
 
 
-def _is_thin(V: Float, X: NDArray[np.generic], most: int) -> bool:
-    """Whether V has so few rows that compiled code multiplies it by X faster than BLAS."""
-    is_thin = 1 < V.shape[0] <= most and V.dtype == np.float64
-    has_rows = X.strides[1] == X.itemsize and X.strides[0] % X.itemsize == 0 and X.flags.aligned
-    # Long products have several threads of BLAS.
-    return is_thin and has_rows and V.shape[0] * X.size < LONG_CALL
+def _multiplied(
+    V: Float, X: NDArray[np.generic], weights: Float | None, squares: Float | None
+) -> Float | None:
+    """Multiply V by X in compiled code, if it is there and faster than BLAS.
+
+    BLAS copies X into another order first, which takes as long as the product with some vectors.
+    `squares` are filled with the weighted sums of squares of the columns of X, in the same pass.
+    """
+    module = native()
+    if module is None or not module.multiplies() or not has_rows(X):
+        return None
+    if V.dtype != np.float64 or 0 in V.shape or 0 in X.shape:
+        return None
+    V = np.ascontiguousarray(V)
+    # A view, as arrays may name their byte order ("<f8"), which compiled code would refuse.
+    values = X.view(np.float64)
+    result = np.empty((V.shape[0], X.shape[1]))
+
+    def columns(start: int, stop: int) -> None:
+        module.multiply(V, values, result, start, stop, weights, squares)
+
+    in_shares(columns, X.shape[0], X.shape[1], V.shape[0])
+    return result
+
+
+def _by_columns(V: Float, X: NDArray[np.generic]) -> Float | None:
+    """Do the same for X whose columns are contiguous, if V has so few rows that it pays."""
+    module = native()
+    if module is None or not 1 < V.shape[0] <= module.most_dots() or not has_rows(X.T):
+        return None
+    if V.dtype != np.float64 or V.shape[0] * X.size >= LONG_CALL:
+        return None  # long products have several threads of BLAS
+    result = np.empty((V.shape[0], X.shape[1]))
+    module.column_product(np.ascontiguousarray(V), X.view(np.float64), result)
+    return result
+
+
+def has_rows(X: NDArray[np.generic]) -> bool:
+    """Whether X is an array of float64 whose rows are contiguous."""
+    if X.dtype != np.float64 or not X.dtype.isnative or not X.flags.aligned:
+        return False
+    item, (rows, columns) = X.itemsize, X.strides
+    return columns == item and rows >= X.shape[1] * item and rows % item == 0
 
 
 def product(V: Float, X: NDArray[np.generic]) -> Float:
     """Multiply V (c × m) by X (m × n) in float64, reading X once."""
+    if (found := _multiplied(V, X, None, None)) is not None:
+        return found
     if _is_blas_ready(X):
-        module = native()
-        if module is not None and _is_thin(V, X.T, module.most_dots()):
-            result = np.empty((V.shape[0], X.shape[1]))
-            module.column_product(np.ascontiguousarray(V), X.view(np.float64), result)
-            return result
-        if module is None or not _is_thin(V, X, module.most_thin()):
-            by_blas: Float = np.matmul(V, X)
-            return by_blas
-        result = np.empty((V.shape[0], X.shape[1]))
-        # A view, as arrays may name their byte order ("<f8"), which compiled code would refuse.
-        module.thin_product(np.ascontiguousarray(V), X.view(np.float64), result)
+        if (found := _by_columns(V, X)) is not None:
+            return found
+        result: Float = np.matmul(V, X)
         return result
     result = np.zeros((V.shape[0], X.shape[1]))
     for rows, columns in tiles(X, TILE_ELEMENTS):
@@ -123,8 +155,10 @@ def product(V: Float, X: NDArray[np.generic]) -> Float:
 
 def start_sums(V: Float, X: NDArray[np.generic], weights: Float | None) -> tuple[Float, Float]:
     """Return V X and the weighted sums of squares of the columns of X, in one pass."""
-    products = np.zeros((V.shape[0], X.shape[1]))
     squares = np.zeros(X.shape[1])
+    if (found := _multiplied(V, X, weights, squares)) is not None:
+        return found, squares
+    products = np.zeros((V.shape[0], X.shape[1]))
     # At least a few rows (or columns) at a time, or a long row would be a tile of its own.
     elements = max(START_ELEMENTS, min(16 * max(X.shape), TILE_ELEMENTS))
     for rows, columns in tiles(X, elements):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float
+from .._base import Float, in_shares, kernels
 from .._criteria import LooData, LossState, SelectionState
 from .._features import GramColumns, Ranking, take_back
 from .._problem import Loss
@@ -28,7 +29,7 @@ FIRST_ROOM = 64
 # Bytes that a search may take for more features than it has room for at first.
 ROOM_BYTES = 1 << 24
 # So many elements of X by steps are taken ahead: the interpreter would take longer between them.
-_AHEAD_ELEMENTS = 1 << 23
+_AHEAD_ELEMENTS = 1 << 26
 # Elements of X, m × n, up to which z of all candidates is kept: a pass over them costs less than
 # bounds and Gram columns do.
 KEPT_ELEMENTS = 1 << 18
@@ -40,6 +41,11 @@ _PACKED_BYTES = 1 << 27
 _GRAM_BYTES = 1 << 26
 # Seconds until it is tried again whether other threads have ended their steps.
 _WAIT_SECONDS = 1e-3
+# Columns of X may take this share of its memory, and so many bytes, however small it is.
+_GATHERED_SHARE = 1 / 16
+_LEAST_GATHERED_BYTES = 1 << 22
+# Numbers of a vector, as in _base/c/search.h.
+_LANES = 8
 # The fewest Gram columns that there is room for.
 _LEAST_KEPT = 128
 # Types that are read as they are, by their character.
@@ -128,10 +134,12 @@ class CompiledRows:
         is_small = loss.name != "squared" or elements <= KEPT_ELEMENTS
         self.keeps_z = is_small if keeps_z is None else keeps_z
         self.is_packed = not self.keeps_z and data.is_shared and 8 * elements <= _PACKED_BYTES
+        values = problem.X.host_array
+        assert values is not None  # see can_compile
         shares, scale, y = self._of_loss(state, loss, block)
         root = None if block.root_weights is None else self._cut(block.root_weights)
         self.handle = module.new_rows(
-            problem.X.host_array,
+            values,
             None if self.used is None else self.used.astype(np.int64),
             block.means,
             root,
@@ -146,9 +154,11 @@ class CompiledRows:
             self.n_targets,
             self.is_packed,
         )
+        # Whether Gram columns are products of X as it is, in compiled code.
+        self._is_multiplied = module.multiplies() and self.used is None and kernels.has_rows(values)
         self._most_kept = max(_LEAST_KEPT, max(_GRAM_BYTES, problem.X.nbytes // 4) // (8 * n))
         self.gram = GramColumns(self._fetch, self._most_kept, retained=True)
-        self._n_kept = 0
+        self._n_kept = self._n_gathered = 0
 
     def _cut(self, values: Float) -> Float:
         """Numbers (… × m) of the rows that count."""
@@ -173,7 +183,9 @@ class CompiledRows:
 
     def know(self, index: int, column: Float) -> None:
         """Let compiled searches know a Gram column."""
-        self._module.products(self.handle, np.array([index], dtype=np.int64), column[None].copy())
+        self._module.products(
+            self.handle, np.array([index], dtype=np.int64), column[None].copy(), None
+        )
 
     def _forget(self, is_urgent: bool) -> bool:
         """Drop all Gram columns, unless other threads read them; wait for these if it is urgent."""
@@ -190,15 +202,31 @@ class CompiledRows:
         if full and self._forget(self._n_kept > 2 * self._most_kept):
             for index in list(self.gram.waiting):
                 self.gram.waiting.pop(index)
-            self._n_kept = 0
+            self._n_kept = self._n_gathered = 0
         self._n_kept += len(order)
+        gathered: Float | None = None
         if self.is_packed:
             columns = np.empty((len(order), self.n_features))
+        elif self._is_multiplied:
+            columns, gathered = np.empty((len(order), self.n_features)), self._gathered(len(order))
+            multiply = partial(self._module.gram_columns, self.handle, order, columns, gathered)
+            self._data.samples.passes += 1
+            in_shares(multiply, self.n_rows, self.n_features, len(order))
         else:
             columns = np.ascontiguousarray(self._data.samples.products(indices))
             columns[:, self._data.constant] = 0.0  # as packed columns have it
-        self._module.products(self.handle, order, columns)
+        self._module.products(self.handle, order, columns, gathered)
         return columns
+
+    def _gathered(self, count: int) -> Float | None:
+        """Return room for columns of X, which are gathered with their Gram columns; None if full.
+
+        They are likely scored next, and to gather one alone waits for memory at every row.
+        """
+        width = -(-self.n_rows // _LANES) * _LANES
+        most = max(_LEAST_GATHERED_BYTES, self._data.problem.X.nbytes * _GATHERED_SHARE)
+        self._n_gathered += count
+        return np.empty((count, width)) if 8 * width * self._n_gathered <= most else None
 
     def anchor_products(self, anchor: Float) -> Float:
         """Return X'a of an anchor (t × rows) by a pass over X, (t × n)."""

@@ -71,11 +71,33 @@ static void bound_all(Search *search) {
                          size * (2.0 * distance - size * shrink);
         }
     }
+    const double *RESTRICT diagonal = rows->diagonal, alpha = search->alpha;
+    const unsigned char *RESTRICT barred = search->barred;
+    SIMD()
     for (int64_t i = 0; i < n; i++) {
-        const double scale = rows->diagonal[i] + search->alpha;
-        if (search->barred[i]) bounds[i] = INFINITY;
-        else if (delta[i] < TRUSTED_PIVOT * scale || isnan(bounds[i])) bounds[i] = -INFINITY;
+        const int is_trusted = (delta[i] >= TRUSTED_PIVOT * (diagonal[i] + alpha)) & !isnan(bounds[i]);
+        const double bound = is_trusted ? bounds[i] : -INFINITY;
+        bounds[i] = barred[i] ? INFINITY : bound;
     }
+}
+
+/* The lowest of some bounds; a loop over few of them, as compilers make vectors of it. */
+static double lowest_of(const double *RESTRICT bounds, int64_t count) {
+    double lowest = INFINITY;
+    SIMD(reduction(min : lowest))
+    for (int64_t i = 0; i < count; i++) lowest = bounds[i] < lowest ? bounds[i] : lowest;
+    return lowest;
+}
+
+/* Behind how many of `found` features in order a bound belongs. */
+static int64_t place_of(const double *bounds, const int64_t *indices, int64_t found, double bound) {
+    int64_t first = 0, last = found;
+    while (first < last) {
+        const int64_t middle = (first + last) / 2;
+        if (bounds[indices[middle]] > bound) last = middle;
+        else first = middle + 1;
+    }
+    return first;
 }
 
 /* The features of the `count` lowest bounds, lowest first: of all, or of the `n` in `among`. */
@@ -83,32 +105,44 @@ static int64_t lowest_among(const double *bounds, const int64_t *among, int64_t 
                             int64_t *indices) {
     int64_t found = 0;
     double last = INFINITY;
-    for (int64_t k = 0; k < n; k++) {
-        const int64_t i = among == NULL ? k : among[k];
-        const double bound = bounds[i];
-        if (!(bound < last)) continue;
-        int64_t place = found < count ? found++ : found - 1;
-        while (place > 0 && bounds[indices[place - 1]] > bound)
-            indices[place] = indices[place - 1], place--;
-        indices[place] = i;
-        if (found == count) last = bounds[indices[found - 1]];
+    for (int64_t first = 0; first < n; first += FEW) {
+        const int64_t end = first + FEW < n ? first + FEW : n;
+        if (among == NULL && !(lowest_of(bounds + first, end - first) < last)) continue;
+        for (int64_t k = first; k < end; k++) {
+            const int64_t i = among == NULL ? k : among[k];
+            const double bound = bounds[i];
+            if (!(bound < last)) continue;
+            const int64_t place = place_of(bounds, indices, found, bound);
+            found += found < count;
+            memmove(indices + place + 1, indices + place,
+                    (size_t)(found - 1 - place) * sizeof(int64_t));
+            indices[place] = i;
+            if (found == count) last = bounds[indices[found - 1]];
+        }
     }
     return found;
+}
+
+/* Σ (a_j b_j)² of padded vectors. */
+static double dot_of_squares(const double *RESTRICT a, const double *RESTRICT b, int64_t count) {
+    Vector first = AT(ZEROS), second = AT(ZEROS);
+    int64_t j = 0;
+    for (; j + 2 * WIDTH <= count; j += 2 * WIDTH) {
+        const Vector one = AT(a + j) * AT(b + j), other = AT(a + j + WIDTH) * AT(b + j + WIDTH);
+        first += one * one, second += other * other;
+    }
+    for (; j < count; j += WIDTH) first += (AT(a + j) * AT(b + j)) * (AT(a + j) * AT(b + j));
+    return total_of(first + second);
 }
 
 /* How z of a candidate is spread over the rows, for the bounds of later steps. */
 static void remember_spread(Search *search, int64_t i, const double *RESTRICT z) {
     const int64_t n = search->rows->n, ld = search->rows->ld;
-    double fourth = 0.0;
-    SIMD(reduction(+ : fourth))
-    for (int64_t j = 0; j < ld; j++) fourth += (z[j] * z[j]) * (z[j] * z[j]);
+    const double fourth = dot_of_squares(z, z, ld);
     const int is_known = fourth > DBL_MIN && fourth < INFINITY;
     search->fourth[i] = is_known ? sqrt(sqrt(fourth)) : UNKNOWN;
     for (int64_t k = 0; k < search->rows->t; k++) {
-        const double *RESTRICT r = search->r + k * ld;
-        double mixed = 0.0;
-        SIMD(reduction(+ : mixed))
-        for (int64_t j = 0; j < ld; j++) mixed += (r[j] * z[j]) * (r[j] * z[j]);
+        const double mixed = dot_of_squares(search->r + k * ld, z, ld);
         search->mixed[k * n + i] = is_known ? sqrt(mixed) : 0.0;
     }
 }
@@ -258,19 +292,82 @@ static double score_in_order(Search *search, Scored *scored, const int64_t *indi
 
 /* A feature as it is to be added: measured on the rows, and refined if little is left of it. */
 static void take_bounded(Search *search, int64_t index, Best *best, double *work) {
-    const double scale = search->rows->diagonal[index] + search->alpha;
+    const double limit = REFINED_PIVOT * (search->rows->diagonal[index] + search->alpha);
+    const double *z = search->delta[index] < limit ? NULL : cached_z(search, index);
     coefficients(search, index, best->beta);
-    measure(search, index, best);
-    if (search->size && best->delta < REFINED_PIVOT * scale) refine(search, index, best, work);
+    if (z != NULL) {
+        memcpy(best->z, z, (size_t)search->rows->ld * sizeof(double));
+        measure_z(search, best);
+    } else measure(search, index, best);
+    if (search->size && best->delta < limit) {
+        if (z != NULL) measure(search, index, best);
+        refine(search, index, best, work);
+    }
     if (search->fourth != NULL) remember_spread(search, index, best->z);
+}
+
+/* l = (x_b·x_i − Σ_u L_ub L_ui)/√δ of the features of a tile, and q·z_i likewise. Four rows of L at a
+ * time: to read and write l and q takes as long as two of them. */
+static void factor_tile(const Search *search, const double *column, double inverse,
+                        const double *on_chosen, const double *both, int64_t first, int64_t count,
+                        double *RESTRICT l, double *RESTRICT q) {
+    const int64_t s = search->size, n = search->rows->n;
+    const double *RESTRICT row = search->L + first;
+    for (int64_t i = 0; i < count; i++) l[i] = q[i] = column[first + i] * inverse;
+    int64_t u = 0;
+    for (; u + 4 <= s; u += 4, row += 4 * n) {
+        const double *a = on_chosen + u, *b = both + u;
+        const double a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
+        const double b0 = b[0], b1 = b[1], b2 = b[2], b3 = b[3];
+        const double *RESTRICT x0 = row, *RESTRICT x1 = row + n;
+        const double *RESTRICT x2 = row + 2 * n, *RESTRICT x3 = row + 3 * n;
+        SIMD()
+        for (int64_t i = 0; i < count; i++) {
+            l[i] -= (a0 * x0[i] + a1 * x1[i]) + (a2 * x2[i] + a3 * x3[i]);
+            q[i] -= (b0 * x0[i] + b1 * x1[i]) + (b2 * x2[i] + b3 * x3[i]);
+        }
+    }
+    for (; u < s; u++, row += n) {
+        const double a = on_chosen[u], b = both[u];
+        SIMD()
+        for (int64_t i = 0; i < count; i++) l[i] -= a * row[i], q[i] -= b * row[i];
+    }
+}
+
+/* δ, ‖z‖², τ, r·z and a·z of the features of a tile. */
+static void follow_tile(Search *search, const Best *best, const double *along, int64_t first,
+                        int64_t count, const double *RESTRICT l, const double *RESTRICT q) {
+    const int64_t n = search->rows->n;
+    const double root = sqrt(best->delta), q_q = best->norm / best->delta, alpha = search->alpha;
+    double *RESTRICT deltas = search->delta + first, *RESTRICT norms = search->norms + first;
+    SIMD()
+    for (int64_t i = 0; i < count; i++) {
+        const double pivot = deltas[i] - l[i] * l[i], left = norms[i] + l[i] * (q_q * l[i] - 2.0 * q[i]);
+        deltas[i] = pivot > alpha ? pivot : alpha;
+        norms[i] = left > 0.0 ? left : 0.0;
+    }
+    for (int64_t k = 0; k < search->rows->t; k++) {
+        const double step = best->rho[k] * root, slope = best->inner[k] / root - step * q_q;
+        const double part = along[k] * root;
+        double *RESTRICT tau = search->tau + k * n + first, *RESTRICT inner = search->inner + k * n + first;
+        SIMD()
+        for (int64_t i = 0; i < count; i++) {
+            tau[i] -= step * l[i];
+            inner[i] -= slope * l[i] + step * q[i];
+        }
+        if (search->has_anchor) {
+            double *RESTRICT anchored = search->anchored + k * n + first;
+            SIMD()
+            for (int64_t i = 0; i < count; i++) anchored[i] -= part * q[i];
+        }
+    }
 }
 
 /* Both spaces with a feature added, whose pivot was measured on the rows. */
 static int add_bounded(Search *search, int64_t index, const Best *best, double *work) {
     const Rows *rows = search->rows;
     const int64_t s = search->size, n = rows->n, t = rows->t, capacity = search->capacity;
-    const double *RESTRICT column = rows->gram[index];
-    const double delta = best->delta, root = sqrt(delta), norm = best->norm;
+    const double *column = rows->gram[index], delta = best->delta, root = sqrt(delta);
     double *on_chosen = work, *both = on_chosen + capacity, *overlap = both + capacity;
     double *along = overlap + capacity;
     for (int64_t u = 0; u < s; u++) on_chosen[u] = search->L[u * n + index] / root;
@@ -279,52 +376,23 @@ static int add_bounded(Search *search, int64_t index, const Best *best, double *
         both[u] = on_chosen[u] + overlap[u];
     }
     for (int64_t k = 0; k < t; k++)
-        along[k] = !search->has_anchor || !(norm > 0.0) ? 0.0 : search->anchored[k * n + index] / norm;
+        along[k] = !search->has_anchor || !(best->norm > 0.0) ? 0.0 : search->anchored[k * n + index] / best->norm;
     move_rows(search, best->z, delta, best->rho, along);
-    double *RESTRICT l = search->L + s * n, *RESTRICT q = search->bounds;
-    const double inverse = 1.0 / root;
+    double *l = search->L + s * n, *q = search->bounds;
     for (int64_t first = 0; first < n; first += TILE) {
-        const int64_t last = first + TILE < n ? first + TILE : n;
-        for (int64_t i = first; i < last; i++) l[i] = q[i] = column[i] * inverse;
-        for (int64_t u = 0; u < s; u++) {
-            const double *RESTRICT row = search->L + u * n;
-            const double a = on_chosen[u], b = both[u];
-            SIMD()
-            for (int64_t i = first; i < last; i++) l[i] -= a * row[i], q[i] -= b * row[i];
-        }
+        const int64_t count = first + TILE < n ? TILE : n - first;
+        factor_tile(search, column, 1.0 / root, on_chosen, both, first, count, l + first, q + first);
+        if (index >= first && index < first + count) l[index] = root;
+        follow_tile(search, best, along, first, count, l + first, q + first);
     }
-    l[index] = root;
     if (search->fourth != NULL) follow_spread(search, index, l, best);
-    const double q_q = norm / delta;
-    double *RESTRICT deltas = search->delta, *RESTRICT norms = search->norms;
-    const double alpha = search->alpha;
-    SIMD()
-    for (int64_t i = 0; i < n; i++) {
-        const double pivot = deltas[i] - l[i] * l[i], left = norms[i] + l[i] * (q_q * l[i] - 2.0 * q[i]);
-        deltas[i] = pivot > alpha ? pivot : alpha;
-        norms[i] = left > 0.0 ? left : 0.0;
-    }
-    for (int64_t k = 0; k < t; k++) {
-        const double step = best->rho[k] * root, slope = best->inner[k] / root - step * q_q;
-        const double part = along[k] * root;
-        double *RESTRICT tau = search->tau + k * n, *RESTRICT inner = search->inner + k * n;
-        SIMD()
-        for (int64_t i = 0; i < n; i++) {
-            tau[i] -= step * l[i];
-            inner[i] -= slope * l[i] + step * q[i];
-        }
-        if (search->has_anchor) {
-            double *RESTRICT anchored = search->anchored + k * n;
-            for (int64_t i = 0; i < n; i++) anchored[i] -= part * q[i];
-        }
-    }
     for (int64_t u = 0; u < s; u++)
         search->overlap[s * capacity + u] = search->overlap[u * capacity + s] = overlap[u];
-    search->overlap[s * capacity + s] = q_q;
+    search->overlap[s * capacity + s] = best->norm / delta;
     add_coefficients(search, best);
     search->pivots[s] = delta;
     memcpy(search->chosen_z + s * rows->ld, best->z, (size_t)rows->ld * sizeof(double));
-    keep_column(search, index, column_of(search, index));
+    keep_column(search, index, column);
     search->size++;
     search->is_anchor_fresh = 0;
     measure_model(search);
@@ -351,12 +419,16 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, dou
     int is_whole = found > 0, result = IN_DOUBT;
     double limit = score_in_order(search, &scored, indices, found, INFINITY, work, &is_whole);
     int64_t n_open = 0, n_doubtful = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (!is_open(bounds[i], limit)) continue;
-        bounds[i] += growth_of(search, i);
-        if (bounds[i] > limit) continue;
-        search->open[n_open++] = i;
-        n_doubtful += bounds[i] + slack_of(search, i) > limit;
+    for (int64_t first = 0; first < n; first += FEW) {
+        const int64_t end = first + FEW < n ? first + FEW : n;
+        if (!is_open(lowest_of(bounds + first, end - first), limit)) continue;
+        for (int64_t i = first; i < end; i++) {
+            if (!is_open(bounds[i], limit)) continue;
+            bounds[i] += growth_of(search, i);
+            if (bounds[i] > limit) continue;
+            search->open[n_open++] = i;
+            n_doubtful += bounds[i] + slack_of(search, i) > limit;
+        }
     }
     const int64_t many = n / ANCHOR_SHARE > 16 ? n / ANCHOR_SHARE : 16;
     if (is_whole && n_doubtful > many && !search->is_anchor_fresh) {

@@ -108,9 +108,10 @@ static int is_safe(Search *search, int64_t index, const double *z, double delta)
     const double drift = fabs(delta - search->delta[index]) / scale;
     if (!(drift <= DRIFT_BOUND)) return 0;
     double smallest = INFINITY;
-    const double inverse = 1.0 / delta;
+    const double *RESTRICT d = search->d, inverse = 1.0 / delta;
+    SIMD(reduction(min : smallest))
     for (int64_t j = 0; j < rows->m; j++) {
-        const double left = search->d[j] - z[j] * z[j] * inverse;
+        const double left = d[j] - z[j] * z[j] * inverse;
         smallest = left < smallest ? left : smallest;
     }
     if (!(smallest > LEAST_LEFT)) return 0;

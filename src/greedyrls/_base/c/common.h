@@ -20,9 +20,13 @@
 #if defined(__GNUC__) || defined(__clang__)
 #define SIMD(...) _Pragma(QUOTED(omp simd __VA_ARGS__))
 #define RESTRICT __restrict__
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#define PREFETCH(address) __builtin_prefetch(address)
 #else
 #define SIMD(...)
 #define RESTRICT __restrict
+#define ALWAYS_INLINE inline
+#define PREFETCH(address)
 #endif
 
 /* The constants of `_base/_tolerances.py`, where their reasons are; a test compares them. */
@@ -49,9 +53,13 @@
 #define TILE 512
 /* An anchor, which takes a pass over X, pays where it may rule out one candidate in so many. */
 #define ANCHOR_SHARE 16
+/* To multiply X of so many numbers by a vector takes no longer than to ask for it. */
+#define FEW_NUMBERS (1 << 20)
 /* Tile of a copy of X. */
 #define PACKED_ROWS 64
 #define PACKED_COLUMNS 32
+/* Bounds that are compared together before each. */
+#define FEW 32
 /* Candidates whose z is computed together. */
 #define GROUP 4
 /* Candidates of lowest bound that a step scores first. */

@@ -174,7 +174,7 @@ static int add_kept(Search *search, int64_t index, const Best *best) {
     memcpy(search->steps + s * t, best->rho, (size_t)t * sizeof(double));
     move_rows(search, best->z, best->delta, best->rho, NULL);
     add_coefficients(search, best);
-    keep_column(search, index, column_of(search, index));
+    keep_column(search, index, NULL);
     search->pivots[s] = best->delta;
     search->size++;
     search->is_behind = 1;

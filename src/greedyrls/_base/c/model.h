@@ -11,6 +11,7 @@ static void measure_model(Search *search) {
     double *RESTRICT omega = search->omega, *RESTRICT losses = search->scratch;
     double *sums = search->sums, largest = -INFINITY, smallest = INFINITY;
     for (int64_t j = 0; j < ld; j++) omega[j] = 1.0 / (d[j] * d[j]), losses[j] = 0.0;
+    SIMD(reduction(max : largest) reduction(min : smallest))
     for (int64_t j = 0; j < m; j++) {
         largest = d[j] > largest ? d[j] : largest;
         smallest = d[j] < smallest ? d[j] : smallest;
@@ -39,6 +40,7 @@ static void measure_model(Search *search) {
         }
     }
     double squares = 0.0, weighted = 0.0;
+    SIMD(reduction(+ : squares, weighted))
     for (int64_t j = 0; j < ld; j++) {
         const double loss = losses[j] / (double)t;
         squares += loss * loss;
@@ -67,14 +69,16 @@ static void move_rows(Search *search, const double *RESTRICT z, double delta, co
     }
 }
 
-/* The chosen column and its products with the others. */
-static void keep_column(Search *search, int64_t index, const double *column) {
+/* The chosen column and its products with the others, from its Gram column if there is one. */
+static void keep_column(Search *search, int64_t index, const double *products) {
     const int64_t s = search->size, ld = search->rows->ld, capacity = search->capacity;
+    const double *column = column_of(search, index);
     if (search->columns != NULL)
         memcpy(search->columns + s * ld, column, (size_t)ld * sizeof(double));
     for (int64_t k = 0; k < s; k++)
         search->gram[s * capacity + k] = search->gram[k * capacity + s] =
-            dot(column, chosen_column(search, k), ld);
+            products != NULL ? products[search->chosen[k]]
+                             : dot(column, chosen_column(search, k), ld);
     search->gram[s * capacity + s] = search->rows->diagonal[index];
     search->chosen[s] = index;
     search->barred[index] = 1;
@@ -155,17 +159,10 @@ static Best best_in(const Search *search, double *work) {
     return best;
 }
 
-/* z, ‖z‖², δ, r·z and ρ of a feature from its coefficients. */
-static void measure(Search *search, int64_t index, Best *best) {
-    const Rows *rows = search->rows;
-    const int64_t s = search->size, ld = rows->ld, t = rows->t;
-    double *RESTRICT z = best->z;
-    memcpy(z, column_of(search, index), (size_t)ld * sizeof(double));
-    for (int64_t u = 0; u < s; u++) {
-        const double *RESTRICT x = chosen_column(search, u);
-        const double slope = best->beta[u];
-        for (int64_t j = 0; j < ld; j++) z[j] -= slope * x[j];
-    }
+/* ‖z‖², δ, r·z and ρ of a feature from its coefficients and z. */
+static void measure_z(const Search *search, Best *best) {
+    const int64_t s = search->size, ld = search->rows->ld, t = search->rows->t;
+    const double *z = best->z;
     best->norm = dot(z, z, ld);
     best->delta = best->norm + search->alpha * (1.0 + dot(best->beta, best->beta, s));
     for (int64_t k = 0; k < t; k++) {
@@ -174,6 +171,19 @@ static void measure(Search *search, int64_t index, Best *best) {
         best->inner[k] = dot(search->r + k * ld, z, ld);
         best->rho[k] = (best->inner[k] + search->alpha * shrinkage) / best->delta;
     }
+}
+
+/* The same with z. */
+static void measure(Search *search, int64_t index, Best *best) {
+    const int64_t s = search->size, ld = search->rows->ld;
+    double *RESTRICT z = best->z;
+    memcpy(z, column_of(search, index), (size_t)ld * sizeof(double));
+    for (int64_t u = 0; u < s; u++) {
+        const double *RESTRICT x = chosen_column(search, u);
+        const double slope = best->beta[u];
+        for (int64_t j = 0; j < ld; j++) z[j] -= slope * x[j];
+    }
+    measure_z(search, best);
 }
 
 /* Refine β by the difference of X_S'z and αβ, twice: z of a feature that the chosen ones nearly span

@@ -7,9 +7,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
-#include "search.h"
-
+#define LARGE_PAGE ((size_t)1 << 21)
 #define ROWS "greedyrls.rows"
 #define SEARCH "greedyrls.search"
 
@@ -76,6 +78,17 @@ void *copied(PyObject *object, char format, int64_t count)
     return copy;
 }
 
+double *numbers_or_none(PyObject *object, Py_buffer *view, Py_ssize_t count, int flags,
+                        int *is_right)
+{
+    view->obj = NULL;
+    if (object == Py_None || !*is_right)
+        return NULL;
+    double *found = numbers(object, view, 'd', count, flags);
+    *is_right = found != NULL;
+    return found;
+}
+
 /* A copy of (count × m) numbers, padded to (count × ld) with `filler`. */
 static double *padded(PyObject *object, int64_t count, int64_t m, int64_t ld, double filler)
 {
@@ -100,20 +113,26 @@ typedef struct {
     Rows rows;
     Py_buffer x;
     int has_x;
-    PyObject *columns; /* a list of the arrays that Gram columns are in */
+    PyObject *kept; /* a list of the arrays that Gram columns, and columns of X, are in */
     int n_running;     /* searches that may read them; changed with the interpreter lock only */
 } OwnRows;
+
+const Rows *rows_of(PyObject *capsule)
+{
+    const OwnRows *own = PyCapsule_GetPointer(capsule, ROWS);
+    return own == NULL ? NULL : &own->rows;
+}
 
 static void free_rows(OwnRows *own)
 {
     Rows *rows = &own->rows;
     if (own->has_x)
         PyBuffer_Release(&own->x);
-    Py_XDECREF(own->columns);
+    Py_XDECREF(own->kept);
     free((void *)rows->rows), free((void *)rows->means), free(rows->root), free(rows->weights);
     free(rows->shares), free((void *)rows->diagonal), free((void *)rows->correlation);
     free(rows->r), free(rows->d), free(rows->y), free(rows->energy), free(rows->packed);
-    free((void *)rows->gram), free(own);
+    free((void *)rows->gram), free((void *)rows->columns), free(own);
 }
 
 static void end_rows(PyObject *capsule)
@@ -178,14 +197,15 @@ static PyObject *new_rows(PyObject *module, PyObject *arguments)
     if (own == NULL)
         return PyErr_NoMemory();
     Rows *rows = &own->rows;
-    own->columns = PyList_New(0);
-    if (own->columns == NULL || !take_matrix(own, X) || !take_rows(own, which))
+    own->kept = PyList_New(0);
+    if (own->kept == NULL || !take_matrix(own, X) || !take_rows(own, which))
         goto failed;
     const int64_t m = rows->m, n = rows->n, ld = (m + LANES - 1) / LANES * LANES;
     rows->t = t, rows->ld = ld, rows->scale = scale;
     rows->energy = calloc((size_t)t, sizeof(double));
     rows->gram = calloc((size_t)n, sizeof(double *));
-    if (rows->energy == NULL || rows->gram == NULL) {
+    rows->columns = calloc((size_t)n, sizeof(double *));
+    if (rows->energy == NULL || rows->gram == NULL || rows->columns == NULL) {
         PyErr_NoMemory();
         goto failed;
     }
@@ -219,38 +239,45 @@ failed:
     return NULL;
 }
 
-/* products(rows, indices, out): Gram columns of some features, which rows keep as well. */
+/* products(rows, indices, out, columns): Gram columns of some features, which rows keep as well, and
+ * the columns of X, unless that is None. Gram columns are computed here where columns are packed. */
 static PyObject *products(PyObject *module, PyObject *arguments)
 {
-    PyObject *capsule, *indices, *out;
+    PyObject *capsule, *indices, *out, *columns;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOO", &capsule, &indices, &out))
+    if (!PyArg_ParseTuple(arguments, "OOOO", &capsule, &indices, &out, &columns))
         return NULL;
     OwnRows *own = PyCapsule_GetPointer(capsule, ROWS);
     const Py_ssize_t count = PyObject_Length(indices);
     if (own == NULL || count < 0)
         return NULL;
-    Py_buffer which, room;
+    const int64_t n = own->rows.n, ld = own->rows.ld;
+    int is_right = 1;
+    Py_buffer which, room[2] = {{0}};
     const int64_t *features = numbers(indices, &which, 'q', count, 0);
     if (features == NULL)
         return NULL;
-    double *values = numbers(out, &room, 'd', count * own->rows.n, PyBUF_WRITABLE);
-    if (values != NULL) {
-        int is_inside = 1;
-        for (Py_ssize_t k = 0; k < count; k++)
-            is_inside = is_inside && features[k] >= 0 && features[k] < own->rows.n;
-        if (!is_inside)
+    double *values = numbers(out, &room[0], 'd', count * n, PyBUF_WRITABLE);
+    is_right = values != NULL;
+    double *gathered = numbers_or_none(columns, &room[1], count * ld, 0, &is_right);
+    for (Py_ssize_t k = 0; is_right && k < count; k++)
+        if (features[k] < 0 || features[k] >= n) {
             PyErr_SetString(PyExc_ValueError, "a feature is outside X");
-        else if (own->rows.packed != NULL) {
-            Py_BEGIN_ALLOW_THREADS
-            variant->products(&own->rows, features, count, values);
-            Py_END_ALLOW_THREADS
+            is_right = 0;
         }
-        if (is_inside && PyList_Append(own->columns, out) == 0)
-            for (Py_ssize_t k = 0; k < count; k++)
-                own->rows.gram[features[k]] = values + k * own->rows.n;
-        PyBuffer_Release(&room);
+    if (is_right && own->rows.packed != NULL) {
+        Py_BEGIN_ALLOW_THREADS
+        variant->products(&own->rows, features, count, values);
+        Py_END_ALLOW_THREADS
     }
+    if (is_right && PyList_Append(own->kept, out) == 0 && PyList_Append(own->kept, columns) == 0)
+        for (Py_ssize_t k = 0; k < count; k++) {
+            own->rows.gram[features[k]] = values + k * n;
+            if (gathered != NULL)
+                own->rows.columns[features[k]] = gathered + k * ld;
+        }
+    for (int k = 0; k < 2; k++)
+        PyBuffer_Release(&room[k]);
     PyBuffer_Release(&which);
     if (PyErr_Occurred())
         return NULL;
@@ -268,7 +295,8 @@ static PyObject *forget(PyObject *module, PyObject *capsule)
     if (own->n_running > 0)
         Py_RETURN_FALSE;
     memset((void *)own->rows.gram, 0, (size_t)own->rows.n * sizeof(double *));
-    if (PyList_SetSlice(own->columns, 0, PyList_Size(own->columns), NULL))
+    memset((void *)own->rows.columns, 0, (size_t)own->rows.n * sizeof(double *));
+    if (PyList_SetSlice(own->kept, 0, PyList_Size(own->kept), NULL))
         return NULL;
     Py_RETURN_TRUE;
 }
@@ -313,10 +341,21 @@ static void *array(int64_t count, size_t size)
     return memory;
 }
 
-/* Numbers that are written before they are read: clearing large arrays takes longer than a step. */
-static double *unset(int64_t count)
+/* The same for many numbers that are written before they are read: in large pages where there are
+ * such, as the system clears them faster. */
+static double *room(int64_t count)
 {
-    double *memory = malloc((size_t)(count > 0 ? count : 1) * sizeof(double));
+    void *memory = NULL;
+    const size_t bytes = (size_t)(count > 0 ? count : 1) * sizeof(double);
+#ifdef MADV_HUGEPAGE
+    if (bytes >= 2 * LARGE_PAGE) {
+        if (posix_memalign(&memory, LARGE_PAGE, bytes))
+            memory = NULL;
+        else
+            madvise(memory, bytes, MADV_HUGEPAGE);
+    } else
+#endif
+        memory = malloc(bytes);
     if (memory == NULL)
         is_allocated = 0;
     return memory;
@@ -337,8 +376,8 @@ static int allocate(Search *search)
     search->scratch = array(4 * ld + capacity, number);
     search->steps = array(capacity * t, number);
     if (rows->packed == NULL) {
-        search->columns = unset(capacity * ld);
-        search->recent = array(N_RECENT * ld, number);
+        search->columns = room(capacity * ld);
+        search->recent = room(N_RECENT * ld);
         search->recent_index = array(N_RECENT, sizeof(int64_t));
         for (int64_t k = 0; is_allocated && k < N_RECENT; k++)
             search->recent_index[k] = -1;
@@ -346,7 +385,7 @@ static int allocate(Search *search)
     search->inverse = array(capacity * capacity, number);
     search->weights = array(capacity * t, number);
     if (search->keeps_z) {
-        search->Z = unset(n * ld), search->c = array(n * capacity, number);
+        search->Z = room(n * ld), search->c = array(n * capacity, number);
         return is_allocated;
     }
     search->open = array(n, sizeof(int64_t)), search->distances = array(t, number);
@@ -357,11 +396,11 @@ static int allocate(Search *search)
     }
     search->norms = array(n, number), search->inner = array(t * n, number);
     search->anchored = array(t * n, number), search->anchor = array(t * ld, number);
-    search->L = array(capacity * n, number);
+    search->L = room(capacity * n);
     search->n_slots = CACHED_NUMBERS / ld < n ? CACHED_NUMBERS / ld : n;
     search->n_slots = search->n_slots > FEWEST_SLOTS ? search->n_slots : FEWEST_SLOTS;
-    search->chosen_z = array(capacity * ld, number);
-    search->cached = array(search->n_slots * ld, number);
+    search->chosen_z = room(capacity * ld);
+    search->cached = room(search->n_slots * ld);
     search->slot_of = array(n, sizeof(int64_t));
     search->slot_feature = array(search->n_slots, sizeof(int64_t));
     search->slot_size = array(search->n_slots, sizeof(int64_t));
@@ -463,14 +502,15 @@ static void write_step(const Search *search, Log *log, int64_t place)
 static int take_steps(Search *search, Log *log, int64_t *count)
 {
     for (*count = 0; *count < log->room; (*count)++) {
-        int result;
+        int result, is_again;
         do {
             result = variant->step(search, log->width - 1, log->best + *count * log->width,
                                    log->losses + *count * log->width);
-            /* Packed columns make an anchor without anybody else. */
-            if (result == NEEDS_ANCHOR && search->rows->packed != NULL)
-                variant->set_anchor(search, NULL);
-        } while (result == NEEDS_ANCHOR && search->rows->packed != NULL);
+            if (result == NEEDS_ANCHOR && variant->makes_anchors(search->rows))
+                variant->set_anchor(search, NULL), is_again = 1;
+            else
+                is_again = 0;
+        } while (is_again);
         if (result != TAKEN)
             return result;
         write_step(search, log, *count);
@@ -666,48 +706,6 @@ static PyObject *loo_curve(PyObject *module, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-/* X: rows of float64, each contiguous; its buffer has two dimensions. */
-static int has_contiguous_rows(const Py_buffer *x)
-{
-    return x->ndim == 2 && strcmp(x->format, "d") == 0 && x->strides[1] == 8
-           && x->strides[0] >= 8 * x->shape[1] && x->strides[0] % 8 == 0;
-}
-
-static PyObject *thin_product(PyObject *module, PyObject *arguments)
-{
-    PyObject *vectors, *matrix, *result;
-    Py_buffer x, v, out;
-    int is_done = 0;
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOO", &vectors, &matrix, &result)
-        || PyObject_GetBuffer(matrix, &x, PyBUF_FORMAT | PyBUF_STRIDED_RO))
-        return NULL;
-    const Py_ssize_t count = PyObject_Length(vectors);
-    if (!has_contiguous_rows(&x))
-        PyErr_SetString(PyExc_ValueError, "expected X of float64 with contiguous rows");
-    else if (count >= 0 && numbers(vectors, &v, 'd', count * x.shape[0], 0) != NULL) {
-        if (numbers(result, &out, 'd', count * x.shape[1], PyBUF_WRITABLE) != NULL) {
-            Py_BEGIN_ALLOW_THREADS
-            variant->thin_product(v.buf, count, x.buf, x.shape[0], x.shape[1], x.strides[0] / 8,
-                                  out.buf);
-            Py_END_ALLOW_THREADS
-            PyBuffer_Release(&out);
-            is_done = 1;
-        }
-        PyBuffer_Release(&v);
-    }
-    PyBuffer_Release(&x);
-    if (!is_done)
-        return NULL;
-    Py_RETURN_NONE;
-}
-
-static PyObject *most_thin(PyObject *module, PyObject *Py_UNUSED(arguments))
-{
-    (void)module;
-    return PyLong_FromLongLong(variant->most_thin);
-}
-
 static PyObject *variant_name(PyObject *module, PyObject *Py_UNUSED(arguments))
 {
     (void)module;
@@ -728,10 +726,11 @@ static PyMethodDef functions[] = {
     {"loo_curve", loo_curve, METH_VARARGS, "Squared errors of models of all sizes."},
     {"new_tests", new_tests, METH_VARARGS, "Rows held out, and how their losses are summed."},
     {"test_models", test_models, METH_VARARGS, "Penalties and losses of models of all sizes."},
-    {"most_thin", most_thin, METH_NOARGS, "Vectors with which thin_product is faster than BLAS."},
-    {"thin_product", thin_product, METH_VARARGS, "Products of X with a few vectors."},
-    {"most_dots", most_dots, METH_NOARGS, "The same for column_product."},
-    {"column_product", column_product, METH_VARARGS, "The same, with columns that are contiguous."},
+    {"most_dots", most_dots, METH_NOARGS, "Vectors with which column_product is faster than BLAS."},
+    {"column_product", column_product, METH_VARARGS, "Products with contiguous columns."},
+    {"multiplies", multiplies, METH_NOARGS, "Whether products of X are faster than by BLAS."},
+    {"multiply", multiply, METH_VARARGS, "Products of X with vectors."},
+    {"gram_columns", gram_columns, METH_VARARGS, "Gram columns from X as it was passed."},
     {"set_anchor", set_anchor, METH_VARARGS, "Set the anchor of bounds."},
     {"new_fold_rows", new_fold_rows, METH_VARARGS, "What searches by the same folds share."},
     {"new_fold_search", new_fold_search, METH_VARARGS, "A search by folds, without features."},

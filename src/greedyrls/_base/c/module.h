@@ -7,6 +7,9 @@
 
 #include "search.h"
 
+/* What a capsule of rows holds. */
+const Rows *rows_of(PyObject *capsule);
+
 /* A contiguous array of `count` numbers of a format ("d" or "q"); NULL with an error set. */
 void *numbers(PyObject *object, Py_buffer *view, char format, Py_ssize_t count, int flags);
 
@@ -27,6 +30,16 @@ PyObject *remove_worst(PyObject *module, PyObject *arguments);
 /* Products of arrays whose columns are contiguous, in dots_module.c. */
 PyObject *most_dots(PyObject *module, PyObject *unused);
 PyObject *column_product(PyObject *module, PyObject *arguments);
+
+/* The same of float64, or NULL for None; `is_right` becomes 0 if it is neither, and nothing is done if
+ * it was 0. The view may be released in any case. */
+double *numbers_or_none(PyObject *object, Py_buffer *view, Py_ssize_t count, int flags,
+                        int *is_right);
+
+/* Products of X, in product_module.c. */
+PyObject *multiplies(PyObject *module, PyObject *arguments);
+PyObject *multiply(PyObject *module, PyObject *arguments);
+PyObject *gram_columns(PyObject *module, PyObject *arguments);
 
 /* Searches by folds, in fold_module.c. */
 void choose_fold_variant(const char *name);

@@ -4,9 +4,9 @@
 #include "curve.h"
 #include "dots.h"
 #include "kept.h"
+#include "multiply.h"
 #include "removals.h"
 #include "tested.h"
-#include "thin.h"
 
 static size_t work_size(const Search *search) {
     const Rows *rows = search->rows;
@@ -66,16 +66,38 @@ static int add(Search *search, int64_t index) {
     return result;
 }
 
-/* a = g = ω∘r with its products X'a, (t × n); from packed columns if none are given. */
+/* Whether `set_anchor` can make the products of an anchor, in no more time than it takes to ask for them. */
+static int makes_anchors(const Rows *rows) {
+    const int reads = MULTIPLIES && has_plain_rows(rows) && rows->m * rows->n <= FEW_NUMBERS;
+    return rows->packed != NULL || reads;
+}
+
+/* X'a (n) of an anchor, from packed columns or X. */
+static void anchor_products(Search *search, const double *RESTRICT a, double *RESTRICT out) {
+    const Rows *rows = search->rows;
+    const int64_t n = rows->n, ld = rows->ld;
+    if (rows->packed != NULL) {
+        for (int64_t i = 0; i < n; i++) out[i] = dot(rows->packed + i * ld, a, ld);
+        return;
+    }
+    double *v = search->scratch, total = 0.0;
+    for (int64_t j = 0; j < rows->m; j++) {
+        v[j] = rows->root == NULL ? a[j] : rows->root[j] * a[j];
+        total += v[j];
+    }
+    multiply(v, 1, (const double *)rows->x, rows->m, n, rows->row_stride / 8, out, n, NULL, NULL);
+    centre(rows, total, 0, n, out);
+}
+
+/* a = g = ω∘r with its products X'a, (t × n); if none are given, they are made here. */
 static void set_anchor(Search *search, const double *given) {
     const Rows *rows = search->rows;
     const int64_t n = rows->n, t = rows->t, ld = rows->ld, s = search->size, capacity = search->capacity;
     memcpy(search->anchor, search->g, (size_t)(t * ld) * sizeof(double));
     for (int64_t k = 0; k < t; k++) {
         double *RESTRICT anchored = search->anchored + k * n;
-        for (int64_t i = 0; i < n; i++)
-            anchored[i] = given != NULL ? given[k * n + i]
-                                        : dot(rows->packed + i * ld, search->anchor + k * ld, ld);
+        if (given != NULL) memcpy(anchored, given + k * n, (size_t)n * sizeof(double));
+        else anchor_products(search, search->anchor + k * ld, anchored);
         /* Minus the components along the pivots: a·q_u = Σ_v (L⁻¹)_uv a·x_v. */
         double *of_chosen = search->scratch + 4 * ld;
         for (int64_t v = 0; v < s; v++) of_chosen[v] = anchored[search->chosen[v]];
@@ -95,6 +117,6 @@ static int64_t lowest(Search *search, int64_t count, int64_t *indices) {
 }
 
 const Variant NAME_IN(VARIANT, variant) = {
-    QUOTED(VARIANT), pack, products, begin, step, add, set_anchor, lowest, loo_curve, test_models,
-    MOST_THIN, thin_product, remove_worst, MOST_DOTS, column_product,
+    QUOTED(VARIANT), pack, products, begin, step, add, makes_anchors, set_anchor, lowest, loo_curve,
+    test_models, MULTIPLIES, multiply, gram_columns, remove_worst, MOST_DOTS, column_product,
 };

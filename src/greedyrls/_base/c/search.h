@@ -55,6 +55,7 @@ typedef struct {
     double *energy;            /* (t) ‖r‖² */
     double *packed;            /* (n × ld) centred, weighted columns, or NULL */
     const double **gram;       /* (n) Gram columns, NULL where there is none */
+    const double **columns;    /* (n) columns that were gathered with them, as `packed` has them */
 } Rows;
 
 /* Sums of a model, in the order of SampleStatistics: 6 t numbers, then these. */
@@ -141,6 +142,7 @@ typedef struct Variant {
     int (*begin)(Search *search);
     int (*step)(Search *search, int64_t n_runners_up, int64_t *best, double *losses);
     int (*add)(Search *search, int64_t index);
+    int (*makes_anchors)(const Rows *rows);
     void (*set_anchor)(Search *search, const double *products);
     int64_t (*lowest)(Search *search, int64_t count, int64_t *indices);
     int (*loo_curve)(const double *columns, int64_t k, int64_t m, const double *inverses,
@@ -148,12 +150,14 @@ typedef struct Variant {
                      const double *d, const unsigned char *is_end, double *out);
     int (*test_models)(const Search *search, int64_t k, const double *grid, int64_t n_grid,
                        int64_t *positions, const Tests *const *tests, int n_tests, Outcome *outcome);
-    int64_t most_thin; /* vectors with which `thin_product` is faster than BLAS */
-    void (*thin_product)(const double *V, int64_t count, const double *X, int64_t m, int64_t n,
-                         int64_t stride, double *out);
+    int multiplies; /* whether the next two are faster than BLAS */
+    void (*multiply)(const double *V, int64_t count, const double *X, int64_t m, int64_t n,
+                     int64_t stride, double *out, int64_t apart, const double *w, double *squares);
+    void (*gram_columns)(const Rows *rows, const int64_t *indices, int64_t count, int64_t start,
+                         int64_t stop, double *out, double *columns);
     int (*remove_worst)(Search *search, const unsigned char *stays, double below, double largest,
                         int64_t n_runners_up, int64_t *best, double *losses);
-    int64_t most_dots; /* the same for `column_product` */
+    int64_t most_dots; /* vectors with which `column_product` is faster than BLAS */
     void (*column_product)(const double *V, int64_t count, const double *X, int64_t m, int64_t n,
                            int64_t stride, double *out);
 } Variant;

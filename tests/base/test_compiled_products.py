@@ -1,0 +1,222 @@
+"""Products of X with vectors, by compiled code where that is faster than BLAS."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import ModuleType
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from greedyrls import greedy_path
+from internals import in_shares, kernels, native, shares
+
+# Less than a vector, a tile and more than one of rows and of columns, with what is left over.
+SHAPES = [(1, 1), (3, 7), (4, 8), (67, 13), (64, 512), (130, 1_100)]
+
+
+@pytest.fixture
+def module() -> ModuleType:
+    """The compiled module."""
+    found = native()
+    if found is None:
+        pytest.skip("needs the compiled steps")
+    return found
+
+
+def multiplied(
+    module: ModuleType, V: NDArray[np.float64], X: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """V X in C, into an array whose numbers must all be replaced."""
+    out = np.full((len(V), X.shape[1]), np.nan)
+    module.multiply(V, X, out, 0, X.shape[1], None, None)
+    return out
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("count", [1, 2, 4, 5, 11, 32, 63, 64, 70, 130])
+def test_it_is_the_sum_of_products_over_the_rows(
+    module: ModuleType, shape: tuple[int, int], count: int
+) -> None:
+    rng = np.random.default_rng(count)
+    X, V = rng.normal(size=shape), rng.normal(size=(count, shape[0]))
+    literal = [[np.sum(v * x) for x in X.T] for v in V]
+    np.testing.assert_allclose(multiplied(module, V, X), literal, rtol=0, atol=1e-12)
+
+
+def test_rows_may_be_apart(module: ModuleType) -> None:
+    whole = np.random.default_rng(0).normal(size=(90, 50))
+    X = whole[::3, 5:40]
+    V = np.random.default_rng(1).normal(size=(6, 30))
+    np.testing.assert_allclose(multiplied(module, V, X), V @ X, rtol=0, atol=1e-12)
+
+
+def test_a_product_does_not_depend_on_the_others(module: ModuleType) -> None:
+    rng = np.random.default_rng(2)
+    X, V = rng.normal(size=(77, 600)), rng.normal(size=(9, 77))
+    together = multiplied(module, V, X)
+    for k in range(len(V)):
+        alone = multiplied(module, V[k : k + 1], X)
+        np.testing.assert_array_equal(alone[0], together[k])
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.asfortranarray(np.ones((3, 4))),
+        np.ones((3, 4), dtype=np.float32),
+        np.ones((3, 8))[:, ::2],
+        np.ones((3, 4))[::-1],
+        np.ones(12),
+    ],
+    ids=["Fortran order", "float32", "columns apart", "rows reversed", "one dimension"],
+)
+def test_other_arrays_are_refused(module: ModuleType, X: NDArray[np.float64]) -> None:
+    with pytest.raises(ValueError, match="contiguous rows"):
+        module.multiply(np.ones((2, 3)), X, np.empty((2, 4)), 0, 4, None, None)
+
+
+def test_sizes_that_do_not_match_are_refused(module: ModuleType) -> None:
+    with pytest.raises(ValueError, match="expected 8 numbers"):
+        module.multiply(np.ones((2, 3)), np.ones((4, 5)), np.empty((2, 5)), 0, 5, None, None)
+    with pytest.raises(ValueError, match="expected 10 numbers"):
+        module.multiply(np.ones((2, 4)), np.ones((4, 5)), np.empty((2, 4)), 0, 5, None, None)
+
+
+@pytest.mark.parametrize("kind", ["plain", "byte order named", "odd address", "Fortran order"])
+def test_any_array_is_multiplied(kind: str) -> None:
+    rng = np.random.default_rng(3)
+    X, V = rng.normal(size=(30, 20)), rng.normal(size=(4, 30))
+    given = X
+    if kind == "byte order named":  # as Zarr returns them
+        given = X.view(X.dtype.newbyteorder(sys.byteorder))
+    elif kind == "odd address":
+        given = np.frombuffer(b"-" + X.tobytes(), np.uint8)[1:].view(np.float64).reshape(X.shape)
+    elif kind == "Fortran order":
+        given = np.asfortranarray(X)
+    np.testing.assert_allclose(kernels.product(V, given), V @ X, rtol=0, atol=1e-12)
+
+
+def test_columns_in_parts_with_the_sums_of_their_squares(module: ModuleType) -> None:
+    rng = np.random.default_rng(4)
+    X, V, w = rng.normal(size=(70, 101)), rng.normal(size=(3, 70)), rng.uniform(size=70)
+    out, squares = np.full((3, 101), np.nan), np.full(101, np.nan)
+    for start, stop in [(0, 50), (50, 50), (50, 101)]:
+        module.multiply(V, X, out, start, stop, w, squares)
+    np.testing.assert_array_equal(out, multiplied(module, V, X))
+    np.testing.assert_allclose(squares, w @ X**2, rtol=1e-13)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 7])
+def test_threads_share_columns(n_threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shares, "n_threads", lambda: n_threads)
+    seen = np.zeros(3_000, dtype=int)
+    threads = set()
+
+    def count(start: int, stop: int) -> None:
+        seen[start:stop] += 1
+        threads.add(threading.get_ident())
+
+    in_shares(count, 10_000, len(seen), 4)
+    np.testing.assert_array_equal(seen, 1)
+    assert 1 <= len(threads) <= n_threads
+
+
+def test_a_path_does_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(300, 4_003))
+    y = X[:, :10].sum(axis=1) + rng.normal(size=300)
+    paths = []
+    for count in (1, 2, 3):
+        monkeypatch.setattr(shares, "n_threads", lambda count=count: count)
+        paths.append(greedy_path(X, y, 20))
+    for path in paths[1:]:
+        np.testing.assert_array_equal(path.indices, paths[0].indices)
+        np.testing.assert_array_equal(path.losses, paths[0].losses)
+
+
+def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shares, "n_threads", lambda: 2)
+    here = threading.get_ident()
+    is_there = threading.Event()
+
+    def fail(start: int, stop: int) -> None:
+        if threading.get_ident() == here:
+            is_there.wait(10.0)  # until the other one has begun
+            return
+        is_there.set()
+        raise ArithmeticError("in a helper")
+
+    with pytest.raises(ArithmeticError, match="in a helper"):
+        in_shares(fail, 10_000, 3_000, 4)
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_gram_columns_are_those_of_blas(is_weighted: bool, fit_intercept: bool) -> None:
+    rng = np.random.default_rng(5)
+    X = rng.normal(3.0, size=(600, 500))
+    X[:, 7] = 2.0
+    y = X[:, :20] @ rng.normal(size=20) + rng.normal(size=600)
+    w = rng.uniform(0.5, 2.0, size=600) if is_weighted else None
+    paths = [
+        greedy_path(given, y, 30, sample_weight=w, fit_intercept=fit_intercept)
+        for given in (X, np.asfortranarray(X))
+    ]
+    assert paths[0].features().tolist() == paths[1].features().tolist()
+    np.testing.assert_allclose(paths[0].losses, paths[1].losses, rtol=1e-12)
+
+
+def test_gram_columns_of_features_outside_are_refused(module: ModuleType) -> None:
+    X, one = np.ones((8, 3)), np.ones(8)
+    row = np.ones((1, 8))
+
+    def rows(given: NDArray[np.float64]) -> object:
+        return module.new_rows(
+            given, None, None, None, one, one, 1.0, np.ones(3), np.ones((1, 3)), row, one, row, 1, 0
+        )
+
+    out = np.empty((1, 3))
+    for index in (-1, 3):
+        with pytest.raises(ValueError, match="a feature is outside X"):
+            module.gram_columns(rows(X), np.array([index]), out, None, 0, 3)
+    with pytest.raises(ValueError, match="expected columns among 3, got 1 to 4"):
+        module.gram_columns(rows(X), np.array([0]), out, None, 1, 4)
+    with pytest.raises(ValueError, match="contiguous rows"):
+        module.gram_columns(rows(np.asfortranarray(X)), np.array([0]), out, None, 0, 3)
+
+
+def test_gram_columns_come_with_columns_of_x(module: ModuleType) -> None:
+    rng = np.random.default_rng(6)
+    m, n = 67, 30
+    X, root, means = rng.normal(size=(m, n)), rng.uniform(size=m), rng.normal(size=n)
+    centred = root[:, None] * (X - means)
+    diagonal = np.sum(centred**2, axis=0)
+    diagonal[4] = 0.0
+    row = np.ones((1, m))
+    rows = module.new_rows(
+        X,
+        None,
+        means,
+        root,
+        root**2,
+        row[0],
+        1.0,
+        diagonal,
+        np.ones((1, n)),
+        row,
+        row[0],
+        row,
+        1,
+        0,
+    )
+    order = np.arange(n)[::-1].copy()
+    out, columns = np.full((n, n), np.nan), np.full((n, 72), np.nan)
+    for start, stop in [(0, 11), (11, n)]:
+        module.gram_columns(rows, order, out, columns, start, stop)
+    centred[:, 4] = 0.0
+    np.testing.assert_allclose(out, (centred.T @ centred)[::-1], rtol=0, atol=1e-11)
+    np.testing.assert_allclose(columns[:, :m], centred.T[::-1], rtol=1e-15)
+    np.testing.assert_array_equal(columns[:, m:], 0.0)
