@@ -95,7 +95,10 @@ def _is_blas_ready(X: NDArray[np.generic]) -> bool:
 def _is_thin(V: Float, X: NDArray[np.generic], most: int) -> bool:
     """Whether V has so few rows that compiled code multiplies it by X faster than BLAS."""
     is_thin = 1 < V.shape[0] <= most and V.dtype == np.float64
-    has_rows = X.strides[1] == X.itemsize and X.strides[0] % X.itemsize == 0 and X.flags.aligned
+    item, (rows, columns) = X.itemsize, X.strides
+    has_rows = columns == item and rows % item == 0 and rows >= X.shape[1] * item
+    # NumPy passes other strides than its own of a single row or column.
+    has_rows = has_rows and X.flags.aligned and min(X.shape) > 1
     # Long products have several threads of BLAS.
     return is_thin and has_rows and V.shape[0] * X.size < LONG_CALL
 
