@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import ModuleType
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -72,3 +73,15 @@ def test_other_arrays_are_refused(module: ModuleType) -> None:
         module.column_product(np.ones((2, 3)), X, np.empty((2, 5)))
     with pytest.raises(ValueError, match="expected 10 numbers"):
         module.column_product(np.ones((2, 4)), X, np.empty((2, 4)))
+
+
+@pytest.mark.parametrize("shape", [(4, 1), (1, 4), (1, 1), (5, 4)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_any_array_is_multiplied(shape: tuple[int, int], order: Literal["C", "F"]) -> None:
+    """A single row or column has strides of either order."""
+    rng = np.random.default_rng(4)
+    whole: NDArray[np.float64] = np.array(rng.normal(size=(6, 6)), order=order)
+    part = whole[: shape[0], : shape[1]]
+    for X in (part, np.array(part, order=order)):
+        V = rng.normal(size=(2, shape[0]))
+        assert_allclose(kernels.product(V, X), V @ X, rtol=0, atol=1e-12)

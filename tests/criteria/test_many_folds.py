@@ -25,7 +25,7 @@ from internals import (
     _SmallFolds,
     make_plan,
     make_problem,
-    replay,
+    replay_together,
 )
 from literal import literal_path
 from problems import DATA_KINDS, Case, fold_cases, named_problems
@@ -107,7 +107,7 @@ def test_losses_of_the_best_are_measured_on_the_rows() -> None:
         plan = make_plan(problem, cv=case.options["cv"])
         state = plan.search(plan.data(problem), 0.5, 8)[0]
     assert isinstance(state, ManyFoldState)
-    assert len(list(replay(state, [3, 0], False))) == 2
+    assert len(list(replay_together(state, [(3,), (0,)], False))) == 2
     judge = Judge(None, state.loss)
     expected, _ = state.candidate_losses(state.candidates, judge, 2)
     order = np.argsort(expected)

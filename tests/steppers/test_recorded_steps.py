@@ -30,7 +30,7 @@ from internals import (
     lower_bounds,
     make_problem,
     numpy_of,
-    replay,
+    replay_together,
     stepping_for,
 )
 from traps import Traps
@@ -224,7 +224,7 @@ def test_a_tie_with_a_candidate_of_lower_bound_is_in_doubt() -> None:
         """How much higher its bound and its loss are, relatively, with such a copy of a column."""
         X[:, place] = column + difference
         state = SelectionState(LooData(make_problem(X, y)), 1.0, 8)
-        assert len(list(replay(state, [first, second], False))) == 2
+        assert len(list(replay_together(state, [(first,), (second,)], False))) == 2
         both = np.array([third, place])
         known = np.array([lower_bounds(state)[both], state.score(both).losses[0]])
         return known[:, 1] / known[:, 0] - 1.0

@@ -107,6 +107,7 @@ def _multiplied(
     if V.dtype != np.float64 or 0 in V.shape or 0 in X.shape:
         return None
     V = np.ascontiguousarray(V)
+    weights = None if weights is None else np.ascontiguousarray(weights)
     # A view, as arrays may name their byte order ("<f8"), which compiled code would refuse.
     values = X.view(np.float64)
     result = np.empty((V.shape[0], X.shape[1]))
@@ -123,6 +124,8 @@ def _by_columns(V: Float, X: NDArray[np.generic]) -> Float | None:
     module = native()
     if module is None or not 1 < V.shape[0] <= module.most_dots() or not has_rows(X.T):
         return None
+    if min(X.shape) < 2:
+        return None  # NumPy passes other strides than its own of a single row or column
     if V.dtype != np.float64 or V.shape[0] * X.size >= LONG_CALL:
         return None  # long products have several threads of BLAS
     result = np.empty((V.shape[0], X.shape[1]))
