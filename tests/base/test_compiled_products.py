@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from greedyrls import greedy_path
-from internals import in_shares, kernels, native, shares
+from internals import in_shares, kernels, native
+from tuning import Tune, tuned
 
 # Less than a vector, a tile and more than one of rows and of columns, with what is left over.
 SHAPES = [(1, 1), (3, 7), (4, 8), (67, 13), (64, 512), (130, 1_100)]
@@ -110,8 +111,8 @@ def test_columns_in_parts_with_the_sums_of_their_squares(module: ModuleType) -> 
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 7])
-def test_threads_share_columns(n_threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shares, "n_threads", lambda: n_threads)
+def test_threads_share_columns(n_threads: int, tune: Tune) -> None:
+    tune(product_threads=n_threads)
     seen = np.zeros(3_000, dtype=int)
     threads = set()
 
@@ -124,21 +125,21 @@ def test_threads_share_columns(n_threads: int, monkeypatch: pytest.MonkeyPatch) 
     assert 1 <= len(threads) <= n_threads
 
 
-def test_a_path_does_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_does_not_depend_on_threads() -> None:
     rng = np.random.default_rng(7)
     X = rng.normal(size=(300, 4_003))
     y = X[:, :10].sum(axis=1) + rng.normal(size=300)
     paths = []
     for count in (1, 2, 3):
-        monkeypatch.setattr(shares, "n_threads", lambda count=count: count)
-        paths.append(greedy_path(X, y, 20))
+        with tuned(product_threads=count):
+            paths.append(greedy_path(X, y, 20))
     for path in paths[1:]:
         np.testing.assert_array_equal(path.indices, paths[0].indices)
         np.testing.assert_array_equal(path.losses, paths[0].losses)
 
 
-def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shares, "n_threads", lambda: 2)
+def test_an_error_in_a_thread_is_raised(tune: Tune) -> None:
+    tune(product_threads=2)
     here = threading.get_ident()
     is_there = threading.Event()
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from greedyrls._base import _shares as shares
 from greedyrls._base import _tolerances as tolerances
 from greedyrls._base import kernels as kernels
 from greedyrls._base._codec import ArrayOf, Codec, Document, Key, Number, Whole

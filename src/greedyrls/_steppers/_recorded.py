@@ -60,7 +60,7 @@ from ._queue import LACKS_COLUMN, PLAIN, StepQueue
 from ._stepper import Stop
 
 # Gram columns of the first pass at least: so many take as long as one.
-_LEAST_COLUMNS = 16
+_FIRST_COLUMNS = 16
 # Numbers that a program copies.
 _COPIED = 1024
 
@@ -223,7 +223,7 @@ class RecordedStepper:
         if not len(state.gram.waiting):
             # Bounds of the empty model are nearly exact, so that the best candidate is among the
             # first. The host prepares the rest during this pass.
-            state.gram.fetch_likely(partial(_likely, state), max(last, _LEAST_COLUMNS))
+            state.gram.fetch_likely(partial(_likely, state), max(last, _FIRST_COLUMNS))
         self._update_addresses()
         energy = float(state.target_energy[0])
         self._steps.begin(rows.blocks[0], bound_terms(state), features.chosen, energy)

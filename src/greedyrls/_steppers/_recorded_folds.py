@@ -38,7 +38,7 @@ from ._stepper import Stop
 _WIDTH = 1024
 # Columns of sums that are kept at least: with fewer one would be missing at most steps, and each
 # stop takes two more transfers.
-_LEAST_COLUMNS = 16
+_FEWEST_KEPT = 16
 # Kinds of steps launched in this process, whose kernels are compiled and loaded.
 _LAUNCHED: set[tuple[object, ...]] = set()
 
@@ -149,7 +149,7 @@ class RecordedFoldStepper:
         state, steps = self._state, self._state.steps
         if steps is None or steps.folds is None or recorder_of(steps.location) is None:
             return Stop.NOT_AVAILABLE
-        if state.gram.waiting.limit < _LEAST_COLUMNS:
+        if state.gram.waiting.limit < _FEWEST_KEPT:
             return Stop.NOT_AVAILABLE
         if not state.size:
             return Stop.NEEDS_COLUMNS  # and the kernels are compiled by the host's step
