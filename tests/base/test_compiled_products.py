@@ -110,6 +110,22 @@ def test_columns_in_parts_with_the_sums_of_their_squares(module: ModuleType) -> 
     np.testing.assert_allclose(squares, w @ X**2, rtol=1e-13)
 
 
+def test_arrays_of_other_processes_give_the_same_sums() -> None:
+    """Their addresses may be odd, and their types name the byte order."""
+    rng = np.random.default_rng(6)
+    X, V, weights = rng.normal(size=(70, 101)), rng.normal(size=(3, 70)), rng.random(70)
+    memory = bytearray(X.nbytes + 1)
+    moved = np.frombuffer(memory, dtype="<f8", offset=1, count=X.size).reshape(X.shape)
+    moved[:] = X
+    assert not moved.flags.aligned
+    for one, other in zip(
+        kernels.start_sums(V, X, weights),
+        kernels.start_sums(V.astype("<f8"), moved, weights.view(np.dtype("=f8"))),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 7])
 def test_threads_share_columns(n_threads: int, tune: Tune) -> None:
     tune(product_threads=n_threads)

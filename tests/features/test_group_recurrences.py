@@ -157,10 +157,10 @@ def test_bounds_of_groups_of_one_are_those_of_features(is_anchored: bool) -> Non
     ]
     for state in states:
         follow_spread(state.features)
-        assert len(list(replay(state, [3, 0], False))) == 2
+        assert len(list(replay(state, [3, 0]))) == 2
         if is_anchored:
             state.set_anchor([])
-        assert len(list(replay(state, [7, 1], False))) == 2
+        assert len(list(replay(state, [7, 1]))) == 2
     single, grouped = states
     left = np.array([2, 4, 5, 6, 8, 9, 10, 11])
     assert_allclose(group_bounds(grouped)[left], lower_bounds(single)[left], rtol=1e-9)

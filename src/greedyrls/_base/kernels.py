@@ -113,7 +113,14 @@ def _multiplied(
     result = np.empty((V.shape[0], X.shape[1]))
 
     def columns(start: int, stop: int) -> None:
-        module.multiply(V, values, result, start, stop, weights, squares)
+        if X.flags.aligned:
+            module.multiply(V, values, result, start, stop, weights, squares)
+            return
+        # As arrays that were sent by another process may be: the same sums of a copy.
+        part, sums = values[:, start:stop].copy(), np.empty((V.shape[0], stop - start))
+        of_part = None if squares is None else squares[start:stop]
+        module.multiply(V, part, sums, 0, stop - start, weights, of_part)
+        result[:, start:stop] = sums
 
     in_shares(columns, X.shape[0], X.shape[1], V.shape[0])
     return result
@@ -124,7 +131,7 @@ def _by_columns(V: Float, X: NDArray[np.generic]) -> Float | None:
     module = native()
     if module is None or not 1 < V.shape[0] <= module.most_dots() or not has_rows(X.T):
         return None
-    if min(X.shape) < 2:
+    if min(X.shape) < 2 or not X.flags.aligned:
         return None  # NumPy passes other strides than its own of a single row or column
     if V.dtype != np.float64 or V.shape[0] * X.size >= LONG_CALL:
         return None  # long products have several threads of BLAS
@@ -135,7 +142,7 @@ def _by_columns(V: Float, X: NDArray[np.generic]) -> Float | None:
 
 def has_rows(X: NDArray[np.generic]) -> bool:
     """Whether X is an array of float64 whose rows are contiguous."""
-    if X.dtype != np.float64 or not X.dtype.isnative or not X.flags.aligned:
+    if X.dtype != np.float64 or not X.dtype.isnative:
         return False
     item, (rows, columns) = X.itemsize, X.strides
     return columns == item and rows >= X.shape[1] * item and rows % item == 0

@@ -29,7 +29,7 @@ FIRST_ROOM = 64
 # Bytes that a search may take for more features than it has room for at first.
 ROOM_BYTES = 1 << 24
 # So many elements of X by steps are taken ahead: the interpreter would take longer between them.
-_AHEAD_ELEMENTS = 1 << 26
+_AHEAD_ELEMENTS = 1 << 23
 # Elements of X, m × n, up to which z of all candidates is kept: a pass over them costs less than
 # bounds and Gram columns do.
 KEPT_ELEMENTS = 1 << 18

@@ -51,7 +51,8 @@ void *numbers(PyObject *object, Py_buffer *view, char format, Py_ssize_t count, 
 {
     if (PyObject_GetBuffer(object, view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS | flags))
         return NULL;
-    const char *found = view->format;
+    /* Arrays that were sent to another process name their byte order, which NumPy writes as "=". */
+    const char *found = view->format + (view->format[0] == '=');
     const int is_long = format == 'q' && (strcmp(found, "q") == 0 || strcmp(found, "l") == 0);
     const int is_right = is_long || (strlen(found) == 1 && found[0] == format);
     if (!is_right || view->itemsize != 8 || view->len != 8 * count) {
@@ -400,7 +401,9 @@ static int allocate(Search *search)
     search->n_slots = CACHED_NUMBERS / ld < n ? CACHED_NUMBERS / ld : n;
     search->n_slots = search->n_slots > FEWEST_SLOTS ? search->n_slots : FEWEST_SLOTS;
     search->chosen_z = room(capacity * ld);
-    search->cached = room(search->n_slots * ld);
+    /* Of many searches on packed columns, most end before they fill large pages. */
+    search->cached = rows->packed != NULL ? array(search->n_slots * ld, number)
+                                          : room(search->n_slots * ld);
     search->slot_of = array(n, sizeof(int64_t));
     search->slot_feature = array(search->n_slots, sizeof(int64_t));
     search->slot_size = array(search->n_slots, sizeof(int64_t));
