@@ -38,7 +38,7 @@ from ._all_features import all_features_arrays, all_features_losses
 from ._alphas import MORE_PENALTIES, Refit, auto_grid, model_penalties, problem_scale
 from ._fingerprint import identity_of
 from ._nested import Nested, Task, joint_surface, nested_surface
-from ._outer_fold import chosen_of
+from ._outer_fold import KeptData, chosen_of
 from ._request import Request, Selected, make_selected, rival_problem
 
 # Penalty of the search by another loss, in units of the scale of the grid.
@@ -57,6 +57,8 @@ _OPTIMISTIC = "As the best of many losses it is somewhat optimistic; assess give
 def select(request: Request, data: Data | None = None) -> Selected:
     """Run the whole selection; `data` are those of the problem, if they can be reused."""
     began = time.perf_counter()
+    # Requests for parts of the same rows are made of each other.
+    request = replace(request, kept=KeptData())
     problem, plan = request.problem, request.plan
     plan.prepare(problem, request.limits.size, request.options.verbose, _whole_arrays(request))
     before = passes_over(problem.X)
