@@ -308,3 +308,27 @@ def test_every_set_of_instructions(variant: str, numpy_found: list[Any]) -> None
         assert indices == expected
         assert_allclose(losses, close, rtol=1e-11)
         assert others == of_twin
+
+
+def test_runners_up_whose_classes_rounding_decides() -> None:
+    """Columns that mark one row: without that row they are 0, and so is its prediction."""
+    X = np.array(
+        [
+            [0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1],
+            [0, 1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0],
+            [0, 1, 0, 0, 0, 0, 0, 1, 1, 0, 0, 1],
+            [0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 1, 0],
+            [1, 0, 0, 1, 0, 1, 1, 1, 0, 0, 1, 1],
+            [0, 1, 1, 0, 1, 0, 1, 0, 1, 1, 0, 0],
+            [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+            [0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0],
+        ],
+        dtype=bool,
+    )
+    y = np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0, 1.0])
+    weights = [2.366130272292293, 2.638934407622187, 2.5427528289745314, 2.0310173159811553]
+    weights += [1.1405107111884347, 1.8320061956565608, 0.7143732469489966, 0.12836536511352106]
+    options = {"alpha": 1e-6, "fit_intercept": False, "n_runners_up": 4}
+    case = Case(X, y, 1, options | {"sample_weight": np.array(weights)})
+    path, _ = compiled_path(case, loss="zero_one")
+    assert_same_path(path, numpy_path(case, loss="zero_one"), case)

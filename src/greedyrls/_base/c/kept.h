@@ -7,11 +7,13 @@
 /* The loss of a candidate that is no sum of squares, from its z; `unsure` is the share of rows
  * whose class rounding may decide. */
 static double other_loss(Search *search, const double *RESTRICT z, double delta, const double *rho,
-                         double *unsure) {
+                         double lost, double *unsure) {
     const Rows *rows = search->rows;
     const int64_t t = rows->t, ld = rows->ld;
     const double *RESTRICT d = search->d, *RESTRICT e = rows->shares, inverse = 1.0 / delta;
     double sum = 0.0, doubt = 0.0, smallest = INFINITY;
+    /* Where a pivot has lost digits, so have the leverages that it changes. */
+    const double rounding = UNSURE + PIVOT_ROUNDING * lost;
     *unsure = 0.0;
     if (search->loss == ABSOLUTE) {
         for (int64_t k = 0; k < t; k++) {
@@ -36,7 +38,7 @@ static double other_loss(Search *search, const double *RESTRICT z, double delta,
             const double margin = (1.0 - UNDECIDED) * d[j] - y[j] * r[j];
             const double left = margin - moved;
             sum += left <= 0.0 ? e[j] : 0.0;
-            doubt += fabs(left) <= UNSURE * (d[j] + fabs(y[j] * r[j]) + fabs(moved)) ? e[j] : 0.0;
+            doubt += fabs(left) <= rounding * (d[j] + fabs(y[j] * r[j]) + fabs(moved)) ? e[j] : 0.0;
         }
         *unsure = rows->scale * doubt;
         return rows->scale * sum;
@@ -64,7 +66,7 @@ static double other_loss(Search *search, const double *RESTRICT z, double delta,
     for (int64_t j = 0; j < ld; j++) {
         const double ahead = own[j] - other[j] - UNDECIDED;
         sum += ahead > 0.0 ? 0.0 : e[j];
-        doubt += fabs(ahead) <= 10.0 * UNSURE * size[j] ? e[j] : 0.0;
+        doubt += fabs(ahead) <= 10.0 * rounding * size[j] ? e[j] : 0.0;
     }
     *unsure = rows->scale * doubt;
     return rows->scale * sum;
@@ -223,11 +225,12 @@ static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double
         }
         double unsure;
         for (int64_t k = 0; k < t; k++) rho[k] = search->tau[k * n + i] / search->delta[i];
-        double loss = other_loss(search, search->Z + i * rows->ld, search->delta[i], rho, &unsure);
+        const double lost = (rows->diagonal[i] + search->alpha) / search->delta[i];
+        double loss =
+            other_loss(search, search->Z + i * rows->ld, search->delta[i], rho, lost, &unsure);
         search->n_evaluations++;
         if (!(loss < INFINITY)) loss = INFINITY;
         const double tolerance = tolerance_of(search, loss, NULL);
-        const double lost = (rows->diagonal[i] + search->alpha) / search->delta[i];
         const double rounding =
             search->loss == ABSOLUTE ? rounding_of(search, lost, loss, tolerance) : 0.0;
         is_whole = is_whole && remember(&scored, i, loss, tolerance, rounding);
@@ -247,9 +250,11 @@ static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double
             limit = limit_of(&scored) + margin;
         }
     } else {
-        /* An undecided row may make any candidate the best. */
+        /* An undecided row may make any candidate the best, or a runner-up. */
         const double tolerance = tolerance_of(search, certain_least, NULL);
-        if (unsure_least <= certain_least + 2.0 * tolerance) is_whole = 0;
+        const double last = scored.n_least > 1 ? scored.least[scored.n_least - 1] : certain_least;
+        const double largest_asked = last > certain_least ? last : certain_least;
+        if (unsure_least <= largest_asked + 2.0 * tolerance) is_whole = 0;
         /* As long as a rare class is never predicted, all tie, and squared loss decides. */
         if (is_whole && search->loss == BALANCED && largest - certain_least <= 0.5 * tolerance) {
             scored.count = scored.n_least = 0;
