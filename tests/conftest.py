@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -124,6 +125,17 @@ def tune(monkeypatch: pytest.MonkeyPatch) -> Tune:
 def numpy_steps(tune: Tune) -> None:
     """Have no compiled steps: the test is about how the general engine works inside."""
     tune(compiled_steps=False)
+
+
+@pytest.fixture
+def module() -> ModuleType:
+    """The module of compiled steps."""
+    from internals import native
+
+    found = native()
+    if found is None:
+        pytest.skip("needs the compiled steps")
+    return found
 
 
 @pytest.fixture

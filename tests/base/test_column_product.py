@@ -10,19 +10,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from internals import kernels, native
+from internals import kernels
 
 # Less than a vector, a tile and more than one of rows, with what is left over.
 SHAPES = [(1, 1), (7, 3), (8, 4), (67, 13), (512, 64), (1_100, 30)]
-
-
-@pytest.fixture
-def module() -> ModuleType:
-    """The compiled module."""
-    found = native()
-    if found is None:
-        pytest.skip("needs the compiled steps")
-    return found
 
 
 def multiplied(

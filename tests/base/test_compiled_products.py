@@ -11,20 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 from greedyrls import greedy_path
-from internals import in_shares, kernels, native
+from internals import in_shares, kernels
 from tuning import Tune, tuned
 
 # Less than a vector, a tile and more than one of rows and of columns, with what is left over.
 SHAPES = [(1, 1), (3, 7), (4, 8), (67, 13), (64, 512), (130, 1_100)]
-
-
-@pytest.fixture
-def module() -> ModuleType:
-    """The compiled module."""
-    found = native()
-    if found is None:
-        pytest.skip("needs the compiled steps")
-    return found
 
 
 def multiplied(

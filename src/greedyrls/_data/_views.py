@@ -50,17 +50,17 @@ class View(Matrix):
     # not allow a property without a setter in place of an attribute.
 
     @property
-    def column_bytes(self) -> int | None:  # type: ignore[override]  # as above
+    def column_bytes(self) -> int | None:  # type: ignore[override]  # changes while X is read
         """Memory for columns of chosen features in bytes."""
         return self._whole.column_bytes
 
     @property
-    def rows_read(self) -> int:  # type: ignore[override]  # as above
+    def rows_read(self) -> int:  # type: ignore[override]  # changes while X is read
         """Rows of the view read so far."""
         return self._whole.rows_read * self.shape[0] // self._whole.shape[0]
 
     @property
-    def share_of_waiting(self) -> float:  # type: ignore[override]  # as above
+    def share_of_waiting(self) -> float:  # type: ignore[override]  # changes while X is read
         """The share of the last pass that was spent waiting for values."""
         return self._whole.share_of_waiting
 

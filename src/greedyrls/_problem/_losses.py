@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, get_args
 
@@ -49,7 +50,7 @@ class Components(NamedTuple):
     strata: Rows  # (m)
 
 
-class Loss:
+class Loss(ABC):
     """A loss of held-out predictions: by default, of all samples together, for any targets."""
 
     name: str
@@ -94,9 +95,9 @@ class Loss:
     def _not_a_mean(self) -> TypeError:
         return TypeError(f"loss {self.name!r} is not a mean over samples; use values().")
 
+    @abstractmethod
     def values(self, Y: Float, P: Float, weights: Float | None) -> Float:
         """Return the loss of each candidate, (c)."""
-        raise NotImplementedError
 
     def components(self, Y: Float, P: Float, weights: Float | None) -> Components | None:
         """Return the contributions of the samples to the values; None if these are not known."""

@@ -35,7 +35,7 @@ from .._search import (
     takes_compiled_steps,
 )
 from .._steppers import LOSSES as _COMPILED_MEASURES
-from .._steppers import CompiledTests, best_positions
+from .._steppers import CompiledSearch, CompiledTests, best_positions
 from ..path import Counters, SelectionPath, Step
 from ._alphas import Refit, model_penalties, penalties_to_try
 
@@ -72,12 +72,12 @@ def model_of(path: SelectionPath, size: int) -> Chosen:
     )
 
 
-def _compiled_model(data: LooData, reached: Reached) -> Chosen:
+def _compiled_model(data: LooData, search: CompiledSearch, size: int) -> Chosen:
     """Return the same of a compiled search."""
-    start, indices = data.start, reached.search.indices
+    start, indices = data.start, search.indices[:size]
     return Chosen(
         tuple(indices),
-        reached.search.gram(),
+        search.gram()[:size, :size],
         start.correlation[:, indices].T,
         start.means[indices],
         start.target_means,
@@ -234,7 +234,7 @@ class OuterFold:
             grid = penalties_to_try(data, is_fine=True)
             positions = best_positions(reached.search.handle, grid, size)
             if positions is not None:
-                return _compiled_model(data, reached), float(grid[positions[-1]])
+                return _compiled_model(data, reached.search, size), float(grid[positions[-1]])
         ((_, path, _),) = self.paths(searches, [0])
         chosen = model_of(path, len(path))
         (penalty,) = self.penalties(chosen, alpha, is_fine=True)
