@@ -1,6 +1,6 @@
-"""Choice of the penalty of the search and of the size, by their losses: nested or joint.
+"""Choice of the penalty of the search and of the size by held-out losses.
 
-Nested: in each outer fold the selection is repeated on the training rows for every penalty, and the
+In each outer fold the selection is repeated on the training rows for every penalty, and the
 models of all sizes predict the held-out rows. Gram columns are shared by all folds and penalties.
 
 If the size is chosen, the held-out loss decides, and it has its minimum long before the search's
@@ -45,13 +45,13 @@ from ..path import (
     AlphaSurface,
     Counters,
     Pair,
-    SelectionPath,
     Step,
     best_pair,
     chosen_pair,
     fold_covariance,
 )
 from ._fold_jobs import FoldJob, Searched
+from ._joint import pair_at
 from ._outer_fold import KeptData, OuterFold, tested_weights
 from ._request import Request
 
@@ -484,31 +484,3 @@ class _Losses:
             self.initial_losses,
         )
         return Nested(surface, pair, self.measured, self._folds.counters)
-
-
-def pair_at(losses: Float, size: int | None, least: int) -> tuple[int, int]:
-    """Return row and size of the smallest loss, over all sizes or at one.
-
-    If every path ended before the requested size, the largest size reached is used.
-    """
-    if size is None:
-        return best_pair(losses, least)
-    reached = np.flatnonzero(np.isfinite(losses).any(axis=0))
-    if len(reached) == 0:
-        raise ValueError("No penalty gave a finite loss; use larger values of alpha.")
-    last = min(size, int(reached[-1]) + 1)
-    return best_pair(losses[:, :last], last)
-
-
-def joint_surface(
-    paths: Sequence[SelectionPath], length: int, size: int | None, least: int
-) -> AlphaSurface:
-    """Return the surface of the criterion's losses along the path of each penalty."""
-    alphas = np.array([path.settings.alpha for path in paths])
-    losses = np.full((len(alphas), length), np.nan)
-    errors = np.full((len(alphas), length), np.nan)
-    for row, path in enumerate(paths):
-        losses[row, : len(path)] = path.losses
-        errors[row, : len(path)] = path.standard_errors
-    row, chosen = pair_at(losses, size, least)
-    return AlphaSurface("joint", alphas, losses, errors, None, None, "", float(alphas[row]), chosen)

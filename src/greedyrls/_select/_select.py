@@ -37,7 +37,8 @@ from ..path import (
 from ._all_features import all_features_arrays, all_features_losses
 from ._alphas import MORE_PENALTIES, Refit, auto_grid, model_penalties, problem_scale
 from ._fingerprint import identity_of
-from ._nested import Nested, Task, joint_surface, nested_surface
+from ._joint import joint_surface
+from ._nested import Nested, Task, nested_surface
 from ._outer_fold import KeptData, chosen_of
 from ._request import Request, Selected, make_selected, rival_problem
 
