@@ -36,7 +36,7 @@ from .._search import (
 )
 from .._steppers import LOSSES as _COMPILED_MEASURES
 from .._steppers import CompiledSearch, CompiledTests, best_positions
-from ..path import Counters, SelectionPath, Step
+from ..path import Counters, Moments, SelectionPath, Step
 from ._alphas import Refit, model_penalties, penalties_to_try
 
 # Bytes that copies of X by the searches of all outer folds may take, to be kept for further ones.
@@ -45,29 +45,24 @@ _KEPT_BYTES = 1 << 28
 
 def chosen_of(path: SelectionPath) -> Chosen:
     """Return the features of a path with their moments."""
-    moments = path.moments
     sets = [feature_set.features for feature_set in path.sets]
-    return Chosen(
-        moments.features,
-        moments.gram,
-        moments.correlation,
-        moments.feature_means,
-        moments.target_means,
-        chains_of(sets, moments.features),
-        moments.penalty,
-    )
+    return _with_moments(path.moments, chains_of(sets, path.moments.features))
 
 
 def model_of(path: SelectionPath, size: int) -> Chosen:
     """Return the features of one size of a path, with their moments."""
     moments = path.moments.of(path.sets[size - 1].features)
+    return _with_moments(moments, _one_model(len(moments.features)))
+
+
+def _with_moments(moments: Moments, chains: tuple[Chain, ...]) -> Chosen:
     return Chosen(
         moments.features,
         moments.gram,
         moments.correlation,
         moments.feature_means,
         moments.target_means,
-        _one_model(len(moments.features)),
+        chains,
         moments.penalty,
     )
 
