@@ -30,6 +30,7 @@ def table() -> pd.DataFrame:
     columns["gap"] = np.where(rng.random(M) < 0.1, np.nan, rng.standard_normal(M))
     columns["weight"] = rng.integers(0, 3, M).astype(float)
     columns["site"] = rng.integers(0, 12, M)
+    columns["day"] = pd.date_range("2024-01-01", periods=M).strftime("%Y-%m-%d")
     y = columns["v1"] - 0.4 * columns["v4"] + (columns["colour"] == "red") + rng.normal(size=M)
     columns["y"] = y
     columns["label"] = np.where(y > np.median(y), "yes", "no")
@@ -42,6 +43,9 @@ ASKED: dict[str, tuple[str, ...]] = {
     "folds": ("-t", "y", "--drop", "label", "--cv", "4"),
     "groups": ("-t", "y", "--drop", "label", "--cv", "site"),
     "classes": ("-t", "label", "--drop", "y", "--loss", "zero_one"),
+    "class weights": ("-t", "label", "--drop", "y", "--class-weight", "yes=3"),
+    "direction": ("-t", "y", "--drop", "label", "--direction", "floating", "--cv", "4"),
+    "time": ("-t", "y", "--drop", "label", "--time", "day", "--alpha", "1,100"),
 }
 
 
@@ -58,13 +62,47 @@ def test_the_same_selection(
         table().to_csv(file, index=False)
     else:
         table().to_parquet(file, row_group_size=70)
-    asked = (file, *QUICK, *ASKED[name], "--impute", "median")
+    asked = (file, *QUICK, *ASKED[name], *of_day(ASKED[name]), "--impute", "median")
     found = cli.result(*asked, "--scheduler", client.scheduler.address)
     expected = cli.result(*asked)
     assert found.features == expected.features
     assert_array_equal(found.path.indices, expected.path.indices)
     assert_allclose(found.path.losses, expected.path.losses, rtol=1e-9)
     assert found.path.chosen_size == expected.path.chosen_size
+    for one, other in zip(found.sigmoids or (), expected.sigmoids or (), strict=True):
+        assert_allclose(one, other, rtol=1e-6)
+
+
+def of_day(asked: tuple[str, ...]) -> tuple[str, ...]:
+    """The day of a row is no feature."""
+    return () if "--time" in asked else ("--drop", "day")
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("dask")
+@pytest.mark.parametrize("name", ["classes", "groups", "time"])
+def test_the_same_analyses(name: str, client: Any, cli: CommandLine, tmp_path: Path) -> None:
+    table().to_parquet(tmp_path / "table.parquet", row_group_size=70)
+    asked = [tmp_path / "table.parquet", *QUICK, *ASKED[name], *of_day(ASKED[name])]
+    asked += ["--impute", "median", "--assess", "--folds", "3"]
+    if name != "time":
+        asked += ["--resamples", "4", "--permutations", "3"]
+    found = cli.result(*asked, "--scheduler", client.scheduler.address)
+    expected = cli.result(*asked)
+    assert found.sentence == expected.sentence
+    assert found.assessment is not None
+    assert expected.assessment is not None
+    assert_allclose(found.assessment.test_losses, expected.assessment.test_losses, rtol=1e-9)
+    if name != "time":
+        assert found.stability is not None
+        assert expected.stability is not None
+        for one, other in zip(
+            found.stability.selections, expected.stability.selections, strict=True
+        ):
+            assert_array_equal(one, other)
+        assert found.null is not None
+        assert expected.null is not None
+        assert_allclose(found.null.null_losses, expected.null.null_losses, rtol=1e-9)
 
 
 @pytest.mark.slow
@@ -83,12 +121,10 @@ def test_refusals(cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     pytest.importorskip("distributed")
     file = tmp_path / "table.csv"
     table().dropna().to_csv(file, index=False)
-    asked = ("select", file, "-t", "y", "--drop", "label", *QUICK, "--scheduler")
+    asked = ("select", file, "-t", "y", "--drop", "label", "--drop", "day", *QUICK, "--scheduler")
     message = cli.refusal(*asked, "nowhere://host")
     assert message.startswith("--scheduler nowhere://host: cannot connect (")
     assert "dask scheduler" in message
-    message = cli.refusal(*asked, "tcp://host:1", "--assess")
-    assert message.startswith("--assess is not supported with --scheduler. Leave one of them out")
     monkeypatch.setitem(sys.modules, "distributed", None)
     message = cli.refusal(*asked, "tcp://host:1")
     assert message == "--scheduler tcp://host:1 needs Dask: pip install 'greedyrls[dask]'."

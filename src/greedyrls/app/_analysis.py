@@ -70,9 +70,7 @@ def choose_model(prepared: Prepared, question: Question, has_probabilities: bool
     folds = plan_folds(prepared, question, None)
     rows: Any = (prepared.X, prepared.y, prepared.weights, prepared.groups)
     if prepared.remote is not None:
-        # Probabilities need held-out values of all rows here.
-        has_probabilities, rows = False, prepared.remote.rows
-        folds = prepared.remote.folds(folds, prepared)
+        rows, folds = prepared.remote.fit_arguments(folds, prepared)
     is_regression = prepared.task == "regression"
     make: Any = GreedyRLSRegressor if is_regression else GreedyRLSClassifier
     of_classes: dict[str, Any] = {}
@@ -281,7 +279,7 @@ def assess(prepared: Prepared, question: Question, folds: int) -> PathAssessment
     """Repeat the whole selection in each outer fold."""
     plan = plan_folds(prepared, question, folds)
     assessment = cross_validate_path(
-        prepared.X,
+        _features_of(prepared),
         prepared.y,
         question.n_features,
         cv=plan.outer,
@@ -299,7 +297,7 @@ def resample(prepared: Prepared, question: Question, path: SelectionPath, count:
     # Two outer folds also train on half of the rows; the penalty is not chosen again.
     plan = plan_folds(prepared, replace(question, alpha=path.settings.alpha), 2)
     stability = resample_path(
-        prepared.X,
+        _features_of(prepared),
         prepared.y,
         path.chosen_size or question.n_features,
         n_resamples=count,
@@ -322,7 +320,7 @@ def permute(
         # If one class is predicted for all rows, the error rate is the same for any targets.
         measure = "auc" if len(prepared.classes or ()) == 2 else "squared"
     return permutation_null(
-        prepared.X,
+        _features_of(prepared),
         prepared.y,
         path.chosen_size or question.n_features,
         n_permutations=count,
@@ -330,6 +328,11 @@ def permute(
         random_state=question.seed,
         **_options_of(prepared, question, plan, path),
     )
+
+
+def _features_of(prepared: Prepared) -> Any:
+    """Return X where selections are made: on a cluster, if there is one."""
+    return prepared.X if prepared.remote is None else prepared.remote.X
 
 
 def _options_of(

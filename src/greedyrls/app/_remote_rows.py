@@ -27,16 +27,18 @@ class RemoteRows:
     y: Any
     weights: Any
 
-    @property
-    def rows(self) -> tuple[Any, Any, Any]:
-        """Arguments of `fit`."""
-        return self.X, self.y, self.weights
+    def fit_arguments(self, plan: FoldPlan, prepared: Prepared) -> tuple[tuple[Any, ...], FoldPlan]:
+        """Return the arguments of `fit`, and the folds that go with them.
 
-    def folds(self, plan: FoldPlan, prepared: Prepared) -> FoldPlan:
-        """Return folds as arrays of fold ids: a cluster has no other way to shuffle or group."""
-        return FoldPlan(
+        Folds are arrays of fold ids, with which the selection can run on the cluster. Folds in time
+        order do not test every row, so they stay as they are.
+        """
+        if prepared.time is not None:
+            return (self.X, self.y, self.weights, prepared.groups), plan
+        folds = FoldPlan(
             None, self._ids(plan.penalty, prepared), self._ids(plan.criterion, prepared)
         )
+        return (self.X, self.y, self.weights), folds
 
     def _ids(self, folds: Any, prepared: Prepared) -> Any:
         if folds is None or isinstance(folds, str):

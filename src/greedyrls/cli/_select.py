@@ -61,8 +61,6 @@ def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: 
             f"{option} assumes that rows are exchangeable, which rows in time order are not; leave "
             "it out with --time (--assess shows which features each fold chooses)."
         )
-    if job.scheduler is not None:
-        _check_cluster(job, extras)
     if extras.resamples == 1:
         raise InputError("--resamples 1 cannot show stability; use 20 or more.")
     if out is not None:
@@ -72,26 +70,27 @@ def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: 
     check_question(job, loaded)
     # Raise errors before hours of work.
     loaded = with_fold_notes(job, loaded, extras.folds or None, extras.has_asked)
+    parts: dict[str, Any] = {}
+    failure = None
     with ExitStack() as stack:
         at = loaded
         if job.scheduler is not None:
             client = stack.enter_context(connected(job.scheduler))
             at = replace(loaded, prepared=on_cluster(loaded.prepared, client))
         choice, missing = _chosen(job, at)
-    if choice is None:
-        print(f"greedyrls: {missing}", file=sys.stderr)
-        return INTERRUPTED
-    path = choice.path
-    parts: dict[str, Any] = {"sigmoids": choice.sigmoids}
-    failure = None
-    try:
-        if missing is None:
-            _find_out(job, loaded, path, extras, parts)
-    except KeyboardInterrupt:
-        missing = _left_out(extras, parts)
-    except ValueError as error:
-        # The selection may have taken hours: keep it even if the assessment fails.
-        failure = error
+        if choice is None:
+            print(f"greedyrls: {missing}", file=sys.stderr)
+            return INTERRUPTED
+        path = choice.path
+        try:
+            if missing is None:
+                _find_out(job, at, path, extras, parts)
+        except KeyboardInterrupt:
+            missing = _left_out(extras, parts)
+        except ValueError as error:
+            # The selection may have taken hours: keep it even if the assessment fails.
+            failure = error
+    parts["sigmoids"] = choice.sigmoids
     if missing is not None and job.verbose:
         print(file=sys.stderr)  # start below the progress bar and the terminal's ^C
     _show_and_write(job, loaded, make_result(job, loaded, path, missing=missing, **parts), out)
@@ -102,24 +101,6 @@ def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: 
         print(f"greedyrls: interrupted; {one_line(kept)}.", file=sys.stderr)
         return INTERRUPTED
     return FINE
-
-
-def _check_cluster(job: Job, extras: Extras) -> None:
-    """Raise an error for what is not done on a cluster."""
-    asked = {
-        "--assess": extras.folds,
-        "--resamples": extras.resamples,
-        "--permutations": extras.permutations,
-        "--time": job.roles["time"] is not None,
-        "--class-weight": job.question["class_weight"] is not None,
-        f"--direction {job.question['direction']}": job.question["direction"] != "forward",
-    }
-    for option, is_asked in asked.items():
-        if is_asked:
-            raise InputError(
-                f"{option} is not supported with --scheduler. Leave one of them out; without "
-                "--scheduler, --memory-limit reads a large file in parts."
-            )
 
 
 def _left_out(extras: Extras, parts: dict[str, Any]) -> str:
