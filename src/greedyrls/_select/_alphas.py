@@ -27,6 +27,9 @@ MORE_PENALTIES = 3
 _COARSE_EXPONENTS = np.array([-3.0, -1.0, 0.0])
 _FINE_EXPONENTS = np.arange(-5.0, 1.25, 0.25)
 
+# Significant digits of the unit of penalties.
+_SCALE_DIGITS = 9
+
 # Kernel functions overlap, and a model has many: the best penalties are smaller.
 _KERNEL_SHARE = 1e-1
 
@@ -85,12 +88,13 @@ def check_refit(refit_alpha: Any) -> Refit:
 def penalty_scale(diagonal: Float, excluded: tuple[int, ...] = ()) -> float:
     """Return the median ‖x_i‖² of features that vary and are not excluded; 1 without any.
 
-    A single column in small units would dominate the mean.
+    A single column in small units would dominate the mean. Penalties are made of it, so it has no
+    digits that depend on the order in which rows are added up.
     """
     kept = np.delete(diagonal, list(excluded))
     # The sum of squares of a constant column is rounding.
     varying = kept[kept > 1e-16 * kept.max(initial=0.0)]
-    scale = float(np.median(varying)) if len(varying) else 1.0
+    scale = float(f"{np.median(varying):.{_SCALE_DIGITS}g}") if len(varying) else 1.0
     return scale if 0.0 < scale < math.inf else 1.0
 
 
