@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 
 import numpy as np
@@ -11,8 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from greedyrls import greedy_path
-from internals import in_shares, kernels
-from tuning import Tune, tuned
+from internals import kernels
+from tuning import tuned
 
 # Less than a vector, a tile and more than one of rows and of columns, with what is left over.
 SHAPES = [(1, 1), (3, 7), (4, 8), (67, 13), (64, 512), (130, 1_100)]
@@ -23,7 +24,7 @@ def multiplied(
 ) -> NDArray[np.float64]:
     """V X in C, into an array whose numbers must all be replaced."""
     out = np.full((len(V), X.shape[1]), np.nan)
-    module.multiply(V, X, out, 0, X.shape[1], None, None)
+    module.multiply(V, X, out, None, None, 1)
     return out
 
 
@@ -67,14 +68,14 @@ def test_a_product_does_not_depend_on_the_others(module: ModuleType) -> None:
 )
 def test_other_arrays_are_refused(module: ModuleType, X: NDArray[np.float64]) -> None:
     with pytest.raises(ValueError, match="contiguous rows"):
-        module.multiply(np.ones((2, 3)), X, np.empty((2, 4)), 0, 4, None, None)
+        module.multiply(np.ones((2, 3)), X, np.empty((2, 4)), None, None, 1)
 
 
 def test_sizes_that_do_not_match_are_refused(module: ModuleType) -> None:
     with pytest.raises(ValueError, match="expected 8 numbers"):
-        module.multiply(np.ones((2, 3)), np.ones((4, 5)), np.empty((2, 5)), 0, 5, None, None)
+        module.multiply(np.ones((2, 3)), np.ones((4, 5)), np.empty((2, 5)), None, None, 1)
     with pytest.raises(ValueError, match="expected 10 numbers"):
-        module.multiply(np.ones((2, 4)), np.ones((4, 5)), np.empty((2, 4)), 0, 5, None, None)
+        module.multiply(np.ones((2, 4)), np.ones((4, 5)), np.empty((2, 4)), None, None, 1)
 
 
 @pytest.mark.parametrize("kind", ["plain", "byte order named", "odd address", "Fortran order"])
@@ -91,12 +92,11 @@ def test_any_array_is_multiplied(kind: str) -> None:
     np.testing.assert_allclose(kernels.product(V, given), V @ X, rtol=0, atol=1e-12)
 
 
-def test_columns_in_parts_with_the_sums_of_their_squares(module: ModuleType) -> None:
+def test_columns_with_the_sums_of_their_squares(module: ModuleType) -> None:
     rng = np.random.default_rng(4)
     X, V, w = rng.normal(size=(70, 101)), rng.normal(size=(3, 70)), rng.uniform(size=70)
     out, squares = np.full((3, 101), np.nan), np.full(101, np.nan)
-    for start, stop in [(0, 50), (50, 50), (50, 101)]:
-        module.multiply(V, X, out, start, stop, w, squares)
+    module.multiply(V, X, out, w, squares, 1)
     np.testing.assert_array_equal(out, multiplied(module, V, X))
     np.testing.assert_allclose(squares, w @ X**2, rtol=1e-13)
 
@@ -117,19 +117,50 @@ def test_arrays_of_other_processes_give_the_same_sums() -> None:
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("n_threads", [1, 2, 3, 7])
-def test_threads_share_columns(n_threads: int, tune: Tune) -> None:
-    tune(product_threads=n_threads)
-    seen = np.zeros(3_000, dtype=int)
-    threads = set()
+@pytest.mark.parametrize("n_threads", [2, 3, 7])
+@pytest.mark.parametrize("n", [4_003, 5_000])
+def test_threads_share_columns(module: ModuleType, n_threads: int, n: int) -> None:
+    rng = np.random.default_rng(8)
+    X, V = rng.normal(size=(300, n)), rng.normal(size=(9, 300))
+    expected, squares = multiplied(module, V, X), np.sum(X**2, axis=0)
+    for _ in range(50):  # helpers begin early, late, or not at all
+        out, sums = np.full((len(V), n), np.nan), np.full(n, np.nan)
+        module.multiply(V, X, out, None, sums, n_threads)
+        np.testing.assert_array_equal(out, expected)
+        np.testing.assert_allclose(sums, squares, rtol=1e-13)
 
-    def count(start: int, stop: int) -> None:
-        seen[start:stop] += 1
-        threads.add(threading.get_ident())
 
-    in_shares(count, 10_000, len(seen), 4)
-    np.testing.assert_array_equal(seen, 1)
-    assert 1 <= len(threads) <= n_threads
+def test_calls_at_the_same_time_do_not_mix(module: ModuleType) -> None:
+    """One of them has the helpers, the others none."""
+    rng = np.random.default_rng(9)
+    X, V = rng.normal(size=(300, 4_000)), rng.normal(size=(8, 4, 300))
+    expected = [multiplied(module, v, X) for v in V]
+
+    def product(v: NDArray[np.float64]) -> NDArray[np.float64]:
+        out = np.full((len(v), X.shape[1]), np.nan)
+        module.multiply(v, X, out, None, None, 3)
+        return out
+
+    with ThreadPoolExecutor(8) as executor:
+        for _ in range(20):
+            for found, right in zip(executor.map(product, V), expected, strict=True):
+                np.testing.assert_array_equal(found, right)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_has_helpers_of_its_own(module: ModuleType) -> None:
+    rng = np.random.default_rng(10)
+    X, V = rng.normal(size=(300, 4_000)), rng.normal(size=(8, 300))
+    expected = multiplied(module, V, X)
+    out = np.empty_like(expected)
+    module.multiply(V, X, out, None, None, 3)
+    child = os.fork()
+    if not child:
+        out[:] = np.nan
+        module.multiply(V, X, out, None, None, 3)
+        os._exit(0 if np.array_equal(out, expected) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_a_path_does_not_depend_on_threads() -> None:
@@ -143,22 +174,6 @@ def test_a_path_does_not_depend_on_threads() -> None:
     for path in paths[1:]:
         np.testing.assert_array_equal(path.indices, paths[0].indices)
         np.testing.assert_array_equal(path.losses, paths[0].losses)
-
-
-def test_an_error_in_a_thread_is_raised(tune: Tune) -> None:
-    tune(product_threads=2)
-    here = threading.get_ident()
-    is_there = threading.Event()
-
-    def fail(start: int, stop: int) -> None:
-        if threading.get_ident() == here:
-            is_there.wait(10.0)  # until the other one has begun
-            return
-        is_there.set()
-        raise ArithmeticError("in a helper")
-
-    with pytest.raises(ArithmeticError, match="in a helper"):
-        in_shares(fail, 10_000, 3_000, 4)
 
 
 @pytest.mark.parametrize("is_weighted", [False, True])
@@ -189,11 +204,9 @@ def test_gram_columns_of_features_outside_are_refused(module: ModuleType) -> Non
     out = np.empty((1, 3))
     for index in (-1, 3):
         with pytest.raises(ValueError, match="a feature is outside X"):
-            module.gram_columns(rows(X), np.array([index]), out, None, 0, 3)
-    with pytest.raises(ValueError, match="expected columns among 3, got 1 to 4"):
-        module.gram_columns(rows(X), np.array([0]), out, None, 1, 4)
+            module.gram_columns(rows(X), np.array([index]), out, None, 1)
     with pytest.raises(ValueError, match="contiguous rows"):
-        module.gram_columns(rows(np.asfortranarray(X)), np.array([0]), out, None, 0, 3)
+        module.gram_columns(rows(np.asfortranarray(X)), np.array([0]), out, None, 1)
 
 
 def test_gram_columns_come_with_columns_of_x(module: ModuleType) -> None:
@@ -222,8 +235,7 @@ def test_gram_columns_come_with_columns_of_x(module: ModuleType) -> None:
     )
     order = np.arange(n)[::-1].copy()
     out, columns = np.full((n, n), np.nan), np.full((n, 72), np.nan)
-    for start, stop in [(0, 11), (11, n)]:
-        module.gram_columns(rows, order, out, columns, start, stop)
+    module.gram_columns(rows, order, out, columns, 1)
     centred[:, 4] = 0.0
     np.testing.assert_allclose(out, (centred.T @ centred)[::-1], rtol=0, atol=1e-11)
     np.testing.assert_allclose(columns[:, :m], centred.T[::-1], rtol=1e-15)

@@ -26,7 +26,6 @@ from greedyrls._base._namespaces import (
 )
 from greedyrls._base._native import native
 from greedyrls._base._progress import TimeLeft, jobs_bar
-from greedyrls._base._shares import in_shares
 from greedyrls._base._sigmoid import Sigmoid, fit_sigmoid
 from greedyrls._base._warnings import GreedyRLSWarning, NumericalWarning
 from greedyrls._base.numbers import (

@@ -141,7 +141,7 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Elements of X from which a single search has threads over rows rather than compiled steps.
     "threads_over_rows": constant("_select._request._WORTH_THREADS"),
     # Threads that share the columns of a product in compiled code.
-    "product_threads": answer("_base._shares.n_threads"),
+    "product_threads": answer("_base._blas._Limit.n_threads"),
     # Elements of X from which compiled searches run in threads.
     "threads_over_searches": constant("_select._request._WORTH_SEARCHES"),
     # Seconds of work from which searches by NumPy run in processes.

@@ -3,6 +3,7 @@ from . import numbers as numbers
 from ._atomic_files import replace_file as replace_file
 from ._blas import limits_threads as limits_threads
 from ._blas import long_call as long_call
+from ._blas import n_threads as n_threads
 from ._codec import ERROR_OR_NULL as ERROR_OR_NULL
 from ._codec import LOSS as LOSS
 from ._codec import LOSS_OR_NULL as LOSS_OR_NULL
@@ -96,7 +97,6 @@ from ._replay import Replay as Replay
 from ._replay import pinned_like as pinned_like
 from ._replay import recorder_of as recorder_of
 from ._replay import send_pinned as send_pinned
-from ._shares import in_shares as in_shares
 from ._sigmoid import Sigmoid as Sigmoid
 from ._sigmoid import constant_sigmoid as constant_sigmoid
 from ._sigmoid import fit_sigmoid as fit_sigmoid

@@ -5,6 +5,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 def variant() -> str: ...
+def forget_helpers() -> None: ...
 def new_rows(
     X: NDArray[Any],
     rows: NDArray[Any] | None,
@@ -100,10 +101,9 @@ def multiply(
     V: NDArray[Any],
     X: NDArray[Any],
     out: NDArray[Any],
-    start: int,
-    stop: int,
     weights: NDArray[Any] | None,
     squares: NDArray[Any] | None,
+    n_threads: int,
     /,
 ) -> None: ...
 def gram_columns(
@@ -111,8 +111,7 @@ def gram_columns(
     indices: NDArray[Any],
     out: NDArray[Any],
     columns: NDArray[Any] | None,
-    start: int,
-    stop: int,
+    n_threads: int,
     /,
 ) -> None: ...
 def loo_curve(

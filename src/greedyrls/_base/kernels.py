@@ -12,11 +12,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ._blas import LONG_CALL
+from ._blas import LONG_CALL, n_threads
 from ._namespaces import Float as Float
 from ._namespaces import inner, namespace_of, row_dots
 from ._native import native
-from ._shares import in_shares
 from ._sizes import DEVICE_ELEMENTS, TILE_ELEMENTS
 from ._tolerances import TINY
 
@@ -25,6 +24,8 @@ _SAME_VALUE = 8.0 * float(np.finfo(np.float64).eps)
 # The start reads every tile twice with little arithmetic: a quarter of the second-level cache is
 # best. Temporaries are no reason here, as they are for `QUARTER_TILE_ELEMENTS`.
 START_ELEMENTS = 1 << 16
+# Columns of X that are copied at a time where it lies at an odd address.
+_COPIED_COLUMNS = 1 << 10
 # As many rows as a sum of bytes can count.
 _BYTE = 255
 
@@ -111,18 +112,16 @@ def _multiplied(
     # A view, as arrays may name their byte order ("<f8"), which compiled code would refuse.
     values = X.view(np.float64)
     result = np.empty((V.shape[0], X.shape[1]))
-
-    def columns(start: int, stop: int) -> None:
-        if X.flags.aligned:
-            module.multiply(V, values, result, start, stop, weights, squares)
-            return
-        # As arrays that were sent by another process may be: the same sums of a copy.
-        part, sums = values[:, start:stop].copy(), np.empty((V.shape[0], stop - start))
-        of_part = None if squares is None else squares[start:stop]
-        module.multiply(V, part, sums, 0, stop - start, weights, of_part)
-        result[:, start:stop] = sums
-
-    in_shares(columns, X.shape[0], X.shape[1], V.shape[0])
+    if X.flags.aligned:
+        module.multiply(V, values, result, weights, squares, n_threads())
+        return result
+    # As arrays that were sent by another process may be: the same sums of copies.
+    for start in range(0, X.shape[1], _COPIED_COLUMNS):
+        part = slice(start, start + _COPIED_COLUMNS)
+        copy = values[:, part].copy()
+        sums = np.empty((V.shape[0], copy.shape[1]))
+        module.multiply(V, copy, sums, weights, None if squares is None else squares[part], 1)
+        result[:, part] = sums
     return result
 
 

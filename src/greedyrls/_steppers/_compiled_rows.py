@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, in_shares, kernels
+from .._base import Float, kernels, n_threads
 from .._criteria import LooData, LossState, SelectionState
 from .._features import GramColumns, Ranking, take_back
 from .._problem import Loss
@@ -209,9 +208,8 @@ class CompiledRows:
             columns = np.empty((len(order), self.n_features))
         elif self._is_multiplied:
             columns, gathered = np.empty((len(order), self.n_features)), self._gathered(len(order))
-            multiply = partial(self._module.gram_columns, self.handle, order, columns, gathered)
             self._data.samples.passes += 1
-            in_shares(multiply, self.n_rows, self.n_features, len(order))
+            self._module.gram_columns(self.handle, order, columns, gathered, n_threads())
         else:
             columns = np.ascontiguousarray(self._data.samples.products(indices))
             columns[:, self._data.constant] = 0.0  # as packed columns have it

@@ -40,6 +40,8 @@ double *numbers_or_none(PyObject *object, Py_buffer *view, Py_ssize_t count, int
 PyObject *multiplies(PyObject *module, PyObject *arguments);
 PyObject *multiply(PyObject *module, PyObject *arguments);
 PyObject *gram_columns(PyObject *module, PyObject *arguments);
+void multiply_columns(const Rows *rows, const int64_t *features, int64_t count, double *out,
+                      double *columns, int64_t n_threads);
 
 /* Searches by folds, in fold_module.c. */
 void choose_fold_variant(const char *name);

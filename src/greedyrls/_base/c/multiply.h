@@ -33,7 +33,12 @@ typedef double Register;
 #define PANEL_COLUMNS (PANEL * REGISTER_WIDTH)
 /* A tile of X stays in the cache for all vectors, and so do the parts of this many of them. */
 #define TILE_ROWS 64
-#define TILE_COLUMNS (480 / PANEL_COLUMNS * PANEL_COLUMNS)
+#define TILE_COLUMNS (504 / PANEL_COLUMNS * PANEL_COLUMNS)
+/* Cache lines that a row of a panel begins, and numbers of each. */
+#define PANEL_LINES ((PANEL_COLUMNS + 7) / 8)
+#define LINE 8
+/* With so few vectors the processor waits for memory anyway, and fetches best what comes next. */
+#define FEW_VECTORS 4
 #define MOST_VECTORS 64
 
 /* The parts of some vectors that belong to the rows of a tile. */
@@ -57,16 +62,16 @@ static double *part_of(Parts *parts, int64_t b) {
     return parts->numbers + group * parts->at_once * parts->height + b % parts->at_once;
 }
 
-/* out += V X for `count` vectors and a panel; the next panel of these rows is fetched if `ahead`. */
+/* out += V X for `count` vectors and a panel. Meanwhile, some cache lines of a later tile are fetched. */
 static ALWAYS_INLINE void add_panel(const int count, const double *v, int64_t at_once,
                                     const double *x, int64_t stride, int64_t height, double *out,
-                                    int64_t apart, int ahead) {
+                                    int64_t apart, const double *later, int lines) {
     Register sum[MOST_AT_ONCE][PANEL];
     for (int b = 0; b < count; b++)
         for (int k = 0; k < PANEL; k++) sum[b][k] = *(const Register *)ZEROS;
-    for (int64_t j = 0; j < height; j++, x += stride, v += at_once) {
-        if (ahead) /* the ends of its parts: each begins in the cache line where another ends */
-            for (int k = 1; k <= PANEL; k++) PREFETCH(x + PANEL_COLUMNS + k * REGISTER_WIDTH - 1);
+    for (int64_t j = 0; j < height; j++, x += stride, v += at_once, later += stride) {
+        for (int k = 0; k < PANEL_LINES; k++)
+            if (k < lines) PREFETCH(later + k * LINE);
         Register a[PANEL];
         for (int k = 0; k < PANEL; k++) a[k] = *(const Register *)(x + k * REGISTER_WIDTH);
         for (int b = 0; b < count; b++)
@@ -78,9 +83,10 @@ static ALWAYS_INLINE void add_panel(const int count, const double *v, int64_t at
 }
 
 static void add_group(int64_t count, const double *v, int64_t at_once, const double *x,
-                      int64_t stride, int64_t height, double *out, int64_t apart, int ahead) {
+                      int64_t stride, int64_t height, double *out, int64_t apart,
+                      const double *later, int lines) {
 #define CASE(b)                                                                                    \
-    case b: add_panel(b, v, at_once, x, stride, height, out, apart, ahead); break
+    case b: add_panel(b, v, at_once, x, stride, height, out, apart, later, lines); break
     switch (count) { CASE(1); CASE(2); CASE(3); CASE(4); CASE(5); CASE(6); CASE(7); CASE(8); }
 #undef CASE
 }
@@ -96,21 +102,26 @@ static void add_rest(const Parts *parts, const double *x, int64_t stride, int64_
         const int64_t count = b + parts->at_once < parts->count ? parts->at_once : parts->count - b;
         memset(sums, 0, sizeof sums);
         add_group(count, parts->numbers + b * parts->height, parts->at_once, copy, PANEL_COLUMNS,
-                  parts->height, sums, PANEL_COLUMNS, 0);
+                  parts->height, sums, PANEL_COLUMNS, x, 0);
         for (int64_t k = 0; k < count; k++)
             for (int64_t i = 0; i < n; i++) out[(b + k) * apart + i] += sums[k * PANEL_COLUMNS + i];
     }
 }
 
-/* out += V X for the rows of a tile and n columns. */
+/* out += V X for the rows of a tile and n columns. Each group fetches some cache lines of the `later`
+ * tile, which arrive while these are multiplied. */
 static void add_tile(const Parts *parts, const double *x, int64_t stride, int64_t n, double *out,
-                     int64_t apart) {
+                     int64_t apart, const double *later) {
     const int64_t whole = n / PANEL_COLUMNS * PANEL_COLUMNS;
-    for (int64_t b = 0; b < parts->count; b += parts->at_once) {
-        const int64_t count = b + parts->at_once < parts->count ? parts->at_once : parts->count - b;
+    if (parts->count <= FEW_VECTORS) later = x + PANEL_COLUMNS + LINE - 1;
+    const int64_t groups = (parts->count + parts->at_once - 1) / parts->at_once;
+    for (int64_t g = 0; g < groups; g++) {
+        const int64_t b = g * parts->at_once, left = parts->count - b;
+        const int64_t first = g * PANEL_LINES / groups, end = (g + 1) * PANEL_LINES / groups;
         for (int64_t i = 0; i < whole; i += PANEL_COLUMNS)
-            add_group(count, parts->numbers + b * parts->height, parts->at_once, x + i, stride,
-                      parts->height, out + b * apart + i, apart, b == 0);
+            add_group(left < parts->at_once ? left : parts->at_once, parts->numbers + b * parts->height,
+                      parts->at_once, x + i, stride, parts->height, out + b * apart + i, apart,
+                      later + i + first * LINE, (int)(end - first));
     }
     if (whole < n) add_rest(parts, x + whole, stride, n - whole, out + whole, apart);
 }
@@ -148,7 +159,8 @@ static void multiply(const double *V, int64_t count, const double *X, int64_t m,
                 const int64_t end = left + TILE_COLUMNS;
                 const int64_t width = (end < n ? end : n) - left;
                 const double *x = X + top * stride + left;
-                add_tile(&parts, x, stride, width, out + first * apart + left, apart);
+                const double *later = end < n ? x + TILE_COLUMNS : X + (top + TILE_ROWS) * stride;
+                add_tile(&parts, x, stride, width, out + first * apart + left, apart, later);
                 if (squares != NULL && first == 0)
                     add_squares(w == NULL ? NULL : w + top, x, stride, parts.height, width,
                                 squares + left);
@@ -173,6 +185,7 @@ static void take_parts(const Rows *rows, const int64_t *features, int64_t top, P
         const double *x = (const double *)rows->x + top * stride + features[b];
         double *part = part_of(parts, b), *column = columns == NULL ? NULL : columns + b * rows->ld + top;
         for (int64_t j = 0; j < parts->height; j++) {
+            PREFETCH(x + (j + TILE_ROWS) * stride);
             const double root = rows->root == NULL ? 1.0 : rows->root[top + j];
             const double value = root * (x[j * stride] - mean);
             part[j * parts->at_once] = root * value;
@@ -216,8 +229,9 @@ static void gram_columns(const Rows *rows, const int64_t *indices, int64_t count
                        columns == NULL ? NULL : columns + first * ld);
             for (int64_t left = start; left < stop; left += TILE_COLUMNS) {
                 const int64_t end = left + TILE_COLUMNS;
-                add_tile(&parts, (const double *)rows->x + top * stride + left, stride,
-                         (end < stop ? end : stop) - left, sums + left, n);
+                const double *x = (const double *)rows->x + top * stride + left;
+                const double *later = end < stop ? x + TILE_COLUMNS : x + TILE_ROWS * stride - (left - start);
+                add_tile(&parts, x, stride, (end < stop ? end : stop) - left, sums + left, n, later);
             }
         }
         for (int64_t b = 0; b < some; b++)

@@ -1,5 +1,6 @@
 /* The Python interface of products of X. */
 #include "module.h"
+#include "team.h"
 
 #include <string.h>
 
@@ -10,13 +11,58 @@ static int has_contiguous_rows(const Py_buffer *x)
            && x->strides[0] >= 8 * x->shape[1] && x->strides[0] % 8 == 0;
 }
 
-/* Whether there are such columns; an error is set if not. */
-static int are_columns(Py_ssize_t start, Py_ssize_t stop, Py_ssize_t n)
+/* Columns of a share are a multiple of this: whole panels of compiled code. What a column gets does not
+ * depend on the columns beside it. */
+#define ALIGNED 24
+/* The fewest columns of a share: all gather the same vectors first. */
+#define LEAST_COLUMNS 192
+/* Calls of so many multiplications, about an eighth of a millisecond, gain from threads; to read a number
+ * of X takes as long as some multiplications. */
+#define SHARED_CALL (1 << 23)
+#define READ 8
+
+/* A product of X that is shared by threads, some columns each. */
+typedef struct {
+    int64_t count, m, n, width;
+    double *out;
+    /* Of given vectors. */
+    const double *v, *x, *w;
+    int64_t stride;
+    double *squares;
+    /* Of columns of X. */
+    const Rows *rows;
+    const int64_t *features;
+    double *columns;
+} Product;
+
+static void run_shared(Product *product, int64_t n_threads, RunShare run)
 {
-    if (start >= 0 && stop >= start && stop <= n)
-        return 1;
-    PyErr_Format(PyExc_ValueError, "expected columns among %zd, got %zd to %zd", n, start, stop);
-    return 0;
+    const int64_t n = product->n;
+    const double work = (double)product->m * (double)n * (double)(READ + product->count);
+    const int64_t most = work < SHARED_CALL ? 1 : n / LEAST_COLUMNS;
+    const int64_t n_shares = n_threads < most ? n_threads : most;
+    product->width = n_shares <= 1 ? n : (n + n_shares * ALIGNED - 1) / (n_shares * ALIGNED) * ALIGNED;
+    if (product->width > 0)
+        in_shares(n_threads, (n + product->width - 1) / product->width, run, product);
+}
+
+static void multiply_share(void *context, int64_t share)
+{
+    const Product *all = context;
+    const int64_t start = share * all->width, end = start + all->width;
+    const int64_t stop = end < all->n ? end : all->n;
+    search_variant()->multiply(all->v, all->count, all->x + start, all->m, stop - start, all->stride,
+                               all->out + start, all->n, all->w,
+                               all->squares == NULL ? NULL : all->squares + start);
+}
+
+static void gram_share(void *context, int64_t share)
+{
+    const Product *all = context;
+    const int64_t start = share * all->width, end = start + all->width;
+    search_variant()->gram_columns(all->rows, all->features, all->count, start,
+                                   end < all->n ? end : all->n, all->out,
+                                   start > 0 ? NULL : all->columns);
 }
 
 PyObject *multiplies(PyObject *module, PyObject *Py_UNUSED(arguments))
@@ -25,16 +71,15 @@ PyObject *multiplies(PyObject *module, PyObject *Py_UNUSED(arguments))
     return PyBool_FromLong(search_variant()->multiplies);
 }
 
-/* multiply(V, X, out, start, stop, weights, squares): V X for the columns from `start` to `stop`, and
- * the weighted sums of their squares. */
+/* multiply(V, X, out, weights, squares, n_threads): V X, and the weighted sums of squares of the columns
+ * of X unless that is None. */
 PyObject *multiply(PyObject *module, PyObject *arguments)
 {
     PyObject *vectors, *matrix, *result, *weights, *sums;
-    Py_ssize_t start, stop;
+    Py_ssize_t n_threads;
     Py_buffer x, views[4];
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOnnOO", &vectors, &matrix, &result, &start, &stop, &weights,
-                          &sums)
+    if (!PyArg_ParseTuple(arguments, "OOOOOn", &vectors, &matrix, &result, &weights, &sums, &n_threads)
         || PyObject_GetBuffer(matrix, &x, PyBUF_FORMAT | PyBUF_STRIDED_RO))
         return NULL;
     const Py_ssize_t count = PyObject_Length(vectors);
@@ -43,17 +88,16 @@ PyObject *multiply(PyObject *module, PyObject *arguments)
         PyErr_SetString(PyExc_ValueError, "expected X of float64 with contiguous rows");
         is_right = 0;
     }
-    is_right = is_right && are_columns(start, stop, x.shape[1]);
     const Py_ssize_t m = is_right ? x.shape[0] : 0, n = is_right ? x.shape[1] : 0;
     const double *v = numbers_or_none(vectors, &views[0], count * m, 0, &is_right);
     double *out = numbers_or_none(result, &views[1], count * n, PyBUF_WRITABLE, &is_right);
     const double *w = numbers_or_none(weights, &views[2], m, 0, &is_right);
     double *squares = numbers_or_none(sums, &views[3], n, PyBUF_WRITABLE, &is_right);
     if (is_right) {
+        Product product = {.count = count, .m = m, .n = n, .out = out, .v = v, .w = w};
+        product.x = x.buf, product.stride = x.strides[0] / 8, product.squares = squares;
         Py_BEGIN_ALLOW_THREADS
-        search_variant()->multiply(v, count, (const double *)x.buf + start, m, stop - start,
-                          x.strides[0] / 8, out + start, n, w,
-                          squares == NULL ? NULL : squares + start);
+        run_shared(&product, n_threads, multiply_share);
         Py_END_ALLOW_THREADS
     }
     for (int k = 0; k < 4; k++)
@@ -64,20 +108,28 @@ PyObject *multiply(PyObject *module, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-/* gram_columns(rows, indices, out, columns, start, stop): columns from `start` to `stop` of x_b'X for
- * features b, from X as it was passed: rows of float64, each contiguous, all of which count. The call
- * that begins at 0 fills the columns b themselves, unless that is None. */
+void multiply_columns(const Rows *rows, const int64_t *features, int64_t count, double *out,
+                      double *columns, int64_t n_threads)
+{
+    Product product = {.count = count, .m = rows->m, .n = rows->n, .out = out, .rows = rows};
+    product.features = features, product.columns = columns;
+    run_shared(&product, n_threads, gram_share);
+}
+
+/* gram_columns(rows, indices, out, columns, n_threads): x_b'X for features b, from X as it was passed:
+ * rows of float64, each contiguous, all of which count; and the columns b themselves, unless that is
+ * None. */
 PyObject *gram_columns(PyObject *module, PyObject *arguments)
 {
     PyObject *capsule, *indices, *result, *gathered;
-    Py_ssize_t start, stop;
+    Py_ssize_t n_threads;
     Py_buffer which, views[2];
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOnn", &capsule, &indices, &result, &gathered, &start, &stop))
+    if (!PyArg_ParseTuple(arguments, "OOOOn", &capsule, &indices, &result, &gathered, &n_threads))
         return NULL;
     const Rows *rows = rows_of(capsule);
     const Py_ssize_t count = PyObject_Length(indices);
-    if (rows == NULL || count < 0 || !are_columns(start, stop, (Py_ssize_t)rows->n))
+    if (rows == NULL || count < 0)
         return NULL;
     if (rows->type != 'd' || rows->rows != NULL || rows->column_stride != 8
         || rows->row_stride < 8 * rows->n || rows->row_stride % 8 != 0)
@@ -96,8 +148,7 @@ PyObject *gram_columns(PyObject *module, PyObject *arguments)
                                       PyBUF_WRITABLE, &is_right);
     if (is_right) {
         Py_BEGIN_ALLOW_THREADS
-        search_variant()->gram_columns(rows, features, count, start, stop, out,
-                                        start > 0 ? NULL : columns);
+        multiply_columns(rows, features, count, out, columns, n_threads);
         Py_END_ALLOW_THREADS
     }
     for (int k = 0; k < 2; k++)
