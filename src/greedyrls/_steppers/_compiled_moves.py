@@ -60,7 +60,7 @@ class MovingStepper(CompiledStepper):
         self, module: ModuleType, state: SelectionState, loss: Loss, n_runners_up: int
     ) -> None:
         super().__init__(module, state, loss, n_runners_up)
-        self._rows.share_gram()
+        self._rows.share_gram(state.data.gram)
         self._gone = np.zeros(1 + n_runners_up, dtype=np.int64)
         self._without = np.zeros(1 + n_runners_up)
         self._sums = np.zeros(6 * self._rows.n_targets + 6)

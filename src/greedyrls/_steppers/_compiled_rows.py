@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,10 +119,13 @@ class CompiledRows:
         loss: Loss,
         keeps_z: bool | None = None,
     ) -> None:
-        self._module, self._data = module, data
+        self._module = module
+        # Not `data`, which has these rows: what is in a cycle stays in memory after a search.
+        self._samples, self._constant = data.samples, data.constant
         self.loss = loss
         self.initial_loss = state.initial_loss if isinstance(state, LossState) else 0.0
         problem, start = data.problem, data.start
+        self._n_bytes = problem.X.nbytes
         (block,) = data.samples.blocks
         self.used: NDArray[np.intp] | None = None
         if problem.weights is not None:
@@ -155,8 +159,8 @@ class CompiledRows:
         )
         # Whether Gram columns are products of X as it is, in compiled code.
         self._is_multiplied = module.multiplies() and self.used is None and kernels.has_rows(values)
-        self._most_kept = max(_LEAST_KEPT, max(_GRAM_BYTES, problem.X.nbytes // 4) // (8 * n))
-        self.gram = GramColumns(self._fetch, self._most_kept, retained=True)
+        self._most_kept = max(_LEAST_KEPT, max(_GRAM_BYTES, self._n_bytes // 4) // (8 * n))
+        self.gram = GramColumns(self._weak_fetch(), self._most_kept, retained=True)
         self._n_kept = self._n_gathered = 0
 
     def _cut(self, values: Float) -> Float:
@@ -175,10 +179,21 @@ class CompiledRows:
             y = y / block.positive_root()
         return self._cut(shares), scale, self._cut(y)
 
-    def share_gram(self) -> None:
+    def share_gram(self, gram: GramColumns) -> None:
         """Have the Gram columns of the general engine, which takes steps in between."""
-        self.gram = self._data.gram
-        self.gram.fetch = self._fetch
+        self.gram = gram
+        self.gram.fetch = self._weak_fetch()
+
+    def _weak_fetch(self) -> Callable[[Sequence[int]], Float]:
+        """Return what fetches Gram columns, without a reference to these rows, which have them."""
+        reference = ref(self)
+
+        def fetch(indices: Sequence[int]) -> Float:
+            rows = reference()
+            assert rows is not None  # whoever takes columns has the rows
+            return rows._fetch(indices)
+
+        return fetch
 
     def know(self, index: int, column: Float) -> None:
         """Let compiled searches know a Gram column."""
@@ -208,11 +223,11 @@ class CompiledRows:
             columns = np.empty((len(order), self.n_features))
         elif self._is_multiplied:
             columns, gathered = np.empty((len(order), self.n_features)), self._gathered(len(order))
-            self._data.samples.passes += 1
+            self._samples.passes += 1
             self._module.gram_columns(self.handle, order, columns, gathered, n_threads())
         else:
-            columns = np.ascontiguousarray(self._data.samples.products(indices))
-            columns[:, self._data.constant] = 0.0  # as packed columns have it
+            columns = np.ascontiguousarray(self._samples.products(indices))
+            columns[:, self._constant] = 0.0  # as packed columns have it
         self._module.products(self.handle, order, columns, gathered)
         return columns
 
@@ -222,13 +237,13 @@ class CompiledRows:
         They are likely scored next, and to gather one alone waits for memory at every row.
         """
         width = -(-self.n_rows // _LANES) * _LANES
-        most = max(_LEAST_GATHERED_BYTES, self._data.problem.X.nbytes * _GATHERED_SHARE)
+        most = max(_LEAST_GATHERED_BYTES, self._n_bytes * _GATHERED_SHARE)
         self._n_gathered += count
         return np.empty((count, width)) if 8 * width * self._n_gathered <= most else None
 
     def anchor_products(self, anchor: Float) -> Float:
         """Return X'a of an anchor (t × rows) by a pass over X, (t × n)."""
-        samples = self._data.samples
+        samples = self._samples
         (block,) = samples.blocks
         if self.used is not None:
             given, anchor = anchor, np.zeros((len(anchor), block.n_rows))
