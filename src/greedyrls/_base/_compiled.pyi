@@ -20,6 +20,7 @@ def new_rows(
     y: NDArray[Any],
     n_targets: int,
     is_packed: bool,
+    kernel_diagonal: NDArray[Any] | None,
     /,
 ) -> object: ...
 def products(
@@ -27,6 +28,7 @@ def products(
     indices: NDArray[Any],
     out: NDArray[Any],
     columns: NDArray[Any] | None,
+    kernels: NDArray[Any] | None,
     /,
 ) -> None: ...
 def forget(rows: object, /) -> bool: ...

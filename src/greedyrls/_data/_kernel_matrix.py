@@ -109,7 +109,9 @@ class KernelMatrix(Matrix):
         """k(c_i, c_b) for all centres of the pool, (n)."""
         center = self._pool[np.array([index])]
         tiles = self._tiles(self._pool, center, _CHUNK_ELEMENTS)
-        return np.concatenate([values[:, 0] for values in tiles])
+        column = np.concatenate([values[:, 0] for values in tiles])
+        column[index] = self.center_diagonal[index]
+        return column
 
 
 class ComputedKernelMatrix(KernelMatrix):
@@ -213,6 +215,11 @@ class StoredKernelMatrix(KernelMatrix):
             top += len(chunk)
         return DenseMatrix(values)
 
+    @property
+    def host_array(self) -> NDArray[Any] | None:  # type: ignore[override]  # made on first use
+        """The values, which compiled code may read."""
+        return self._whole.values
+
     def reserve(
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
     ) -> None:
@@ -232,6 +239,7 @@ class StoredKernelMatrix(KernelMatrix):
         if self.row_of is None:
             return super().center_column(index)
         column: Float = self._whole.values[self.row_of[index]].copy()
+        column[index] = self.center_diagonal[index]
         return column
 
 

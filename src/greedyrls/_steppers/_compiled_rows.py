@@ -73,7 +73,10 @@ def add_noted(state: SelectionState, n_whole: int) -> None:
 
 def can_compile(data: LooData, loss: Loss) -> bool:
     """Whether compiled code can read these data, and knows the loss."""
-    problem, values = data.problem, data.problem.X.host_array
+    problem = data.problem
+    if problem.X.centers is not None and loss.name != "squared":
+        return False
+    values = problem.X.host_array
     return (
         values is not None
         and values.dtype.char in _TYPES
@@ -82,7 +85,6 @@ def can_compile(data: LooData, loss: Loss) -> bool:
         and loss.name in LOSSES
         and data.layout.is_single
         and data.layout.costs is None
-        and problem.X.centers is None
         and len(data.samples.blocks) == 1
         and (loss.name == "squared" or 8 * values.size <= _KEPT_LOSS_BYTES)
     )
@@ -131,9 +133,12 @@ class CompiledRows:
         self.n_features, self.n_targets = n, len(block.r)
         self.n_rows = m if self.used is None else len(self.used)
         elements = self.n_rows * n
+        self._centers = centers = problem.X.centers
         is_small = loss.name != "squared" or elements <= KEPT_ELEMENTS
-        self.keeps_z = is_small if keeps_z is None else keeps_z
-        self.is_packed = not self.keeps_z and data.is_shared and 8 * elements <= _PACKED_BYTES
+        # The penalty of kernel functions has its loop by bounds; their values lie column by column.
+        self.keeps_z = centers is None and (is_small if keeps_z is None else keeps_z)
+        may_pack = centers is None and not self.keeps_z and data.is_shared
+        self.is_packed = may_pack and 8 * elements <= _PACKED_BYTES
         values = problem.X.host_array
         assert values is not None  # see can_compile
         shares, scale, y = self._of_loss(state, loss, block)
@@ -153,11 +158,14 @@ class CompiledRows:
             y,
             self.n_targets,
             self.is_packed,
+            None if centers is None else centers.center_diagonal,
         )
         # Whether Gram columns are products of X as it is, in compiled code.
         self._is_multiplied = module.multiplies() and self.used is None and kernels.has_rows(values)
         self._most_kept = max(_LEAST_KEPT, max(_GRAM_BYTES, problem.X.nbytes // 4) // (8 * n))
         self.gram = GramColumns(self._fetch, self._most_kept, retained=True)
+        if centers is not None:
+            self.gram.narrow()
         self._n_kept = self._n_gathered = 0
 
     def _cut(self, values: Float) -> Float:
@@ -184,7 +192,7 @@ class CompiledRows:
     def know(self, index: int, column: Float) -> None:
         """Let compiled searches know a Gram column."""
         self._module.products(
-            self.handle, np.array([index], dtype=np.int64), column[None].copy(), None
+            self.handle, np.array([index], dtype=np.int64), column[None].copy(), None, None
         )
 
     def _forget(self, is_urgent: bool) -> bool:
@@ -215,7 +223,10 @@ class CompiledRows:
         else:
             columns = np.ascontiguousarray(self._data.samples.products(indices))
             columns[:, self._data.constant] = 0.0  # as packed columns have it
-        self._module.products(self.handle, order, columns, gathered)
+        kernels: Float | None = None
+        if self._centers is not None:
+            kernels = np.array([self._centers.center_column(index) for index in indices])
+        self._module.products(self.handle, order, columns, gathered, kernels)
         return columns
 
     def _gathered(self, count: int) -> Float | None:

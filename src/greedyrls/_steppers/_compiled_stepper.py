@@ -131,7 +131,7 @@ class CompiledStepper:
         barred[state.features.selected] = 0
         self._search = self._module.new_search(
             rows.handle,
-            float(state.features.penalty.diagonal),
+            state.features.penalty.alpha,
             LOSSES[self._loss.name],
             rows.initial_loss,
             barred,

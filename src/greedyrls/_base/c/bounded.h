@@ -71,11 +71,13 @@ static void bound_all(Search *search) {
                          size * (2.0 * distance - size * shrink);
         }
     }
+    /* Centres whose pivots are mostly rounding are no candidates, and so need no other limit. */
+    const double trusted = has_kernel(search) ? 0.0 : TRUSTED_PIVOT;
     const double *RESTRICT diagonal = rows->diagonal, alpha = search->alpha;
     const unsigned char *RESTRICT barred = search->barred;
     SIMD()
     for (int64_t i = 0; i < n; i++) {
-        const int is_trusted = (delta[i] >= TRUSTED_PIVOT * (diagonal[i] + alpha)) & !isnan(bounds[i]);
+        const int is_trusted = (delta[i] >= trusted * (diagonal[i] + alpha)) & !isnan(bounds[i]);
         const double bound = is_trusted ? bounds[i] : -INFINITY;
         bounds[i] = barred[i] ? INFINITY : bound;
     }
@@ -234,6 +236,7 @@ static void take_z(Search *search, const int64_t *indices, int64_t count, double
     if (!n_missing) return;
     for (int64_t c = 0; c < GROUP; c++) {
         if (c < n_missing) coefficients(search, missing[c], beta);
+        if (c < n_missing) check_centre(search, missing[c], beta);
         for (int64_t k = 0; k < s; k++) transposed[k * GROUP + c] = c < n_missing ? beta[k] : 0.0;
     }
     residuals(search, missing, n_missing, transposed, Z);
@@ -254,8 +257,9 @@ static int score_group(Search *search, Scored *scored, const int64_t *indices, i
     for (int64_t c = 0; c < count; c++) {
         const int64_t i = indices[c];
         double delta = search->delta[i];
-        const double scale = rows->diagonal[i] + search->alpha;
+        const double scale = scale_of(search, i);
         double lost = scale / delta;
+        if (is_nearly_spanned(search, i, scale)) search->is_lost = 1;
         for (int64_t k = 0; k < t; k++) rho[k] = search->tau[k * n + i] / delta;
         if (delta < TRUSTED_PIVOT * scale) { /* the recurrences have lost its pivot */
             coefficients(search, i, measured.beta);
@@ -269,6 +273,7 @@ static int score_group(Search *search, Scored *scored, const int64_t *indices, i
         search->n_evaluations++;
         if (!(loss < INFINITY)) loss = INFINITY;
         const double tolerance = loss < INFINITY ? tolerance_of(search, loss, by_target) : 0.0;
+        if (has_kernel(search)) lost = scale / delta + search->lost;
         const double rounding = rounding_of(search, lost, loss, tolerance);
         if (!remember(scored, i, loss, tolerance, rounding)) return 0;
     }
@@ -292,12 +297,12 @@ static double score_in_order(Search *search, Scored *scored, const int64_t *indi
 
 /* A feature as it is to be added: measured on the rows, and refined if little is left of it. */
 static void take_bounded(Search *search, int64_t index, Best *best, double *work) {
-    const double limit = REFINED_PIVOT * (search->rows->diagonal[index] + search->alpha);
+    const double limit = REFINED_PIVOT * scale_of(search, index);
     const double *z = search->delta[index] < limit ? NULL : cached_z(search, index);
     coefficients(search, index, best->beta);
     if (z != NULL) {
         memcpy(best->z, z, (size_t)search->rows->ld * sizeof(double));
-        measure_z(search, best);
+        measure_z(search, index, best);
     } else measure(search, index, best);
     if (search->size && best->delta < limit) {
         if (z != NULL) measure(search, index, best);
@@ -338,12 +343,13 @@ static void factor_tile(const Search *search, const double *column, double inver
 static void follow_tile(Search *search, const Best *best, const double *along, int64_t first,
                         int64_t count, const double *RESTRICT l, const double *RESTRICT q) {
     const int64_t n = search->rows->n;
-    const double root = sqrt(best->delta), q_q = best->norm / best->delta, alpha = search->alpha;
+    const double root = sqrt(best->delta), q_q = best->norm / best->delta;
+    const double least = has_kernel(search) ? 0.0 : search->alpha;
     double *RESTRICT deltas = search->delta + first, *RESTRICT norms = search->norms + first;
     SIMD()
     for (int64_t i = 0; i < count; i++) {
         const double pivot = deltas[i] - l[i] * l[i], left = norms[i] + l[i] * (q_q * l[i] - 2.0 * q[i]);
-        deltas[i] = pivot > alpha ? pivot : alpha;
+        deltas[i] = pivot > least ? pivot : least;
         norms[i] = left > 0.0 ? left : 0.0;
     }
     for (int64_t k = 0; k < search->rows->t; k++) {
@@ -372,16 +378,21 @@ static int add_bounded(Search *search, int64_t index, const Best *best, double *
     double *along = overlap + capacity;
     for (int64_t u = 0; u < s; u++) on_chosen[u] = search->L[u * n + index] / root;
     for (int64_t u = 0; u < s; u++) {
-        overlap[u] = on_chosen[u] - dot(search->overlap + u * capacity, on_chosen, s);
+        /* x_b·q_u is an entry of the factor where the penalty is αI. */
+        const double on_q = has_kernel(search) ? search->V[u * n + index] / root : on_chosen[u];
+        overlap[u] = on_q - dot(search->overlap + u * capacity, on_chosen, s);
         both[u] = on_chosen[u] + overlap[u];
     }
     for (int64_t k = 0; k < t; k++)
         along[k] = !search->has_anchor || !(best->norm > 0.0) ? 0.0 : search->anchored[k * n + index] / best->norm;
     move_rows(search, best->z, delta, best->rho, along);
     double *l = search->L + s * n, *q = search->bounds;
+    if (has_kernel(search)) keep_penalty(search, index, delta);
     for (int64_t first = 0; first < n; first += TILE) {
         const int64_t count = first + TILE < n ? TILE : n - first;
-        factor_tile(search, column, 1.0 / root, on_chosen, both, first, count, l + first, q + first);
+        if (has_kernel(search))
+            factor_kernel_tile(search, column, 1.0 / root, on_chosen, overlap, first, count, l + first, q + first);
+        else factor_tile(search, column, 1.0 / root, on_chosen, both, first, count, l + first, q + first);
         if (index >= first && index < first + count) l[index] = root;
         follow_tile(search, best, along, first, count, l + first, q + first);
     }
@@ -393,6 +404,7 @@ static int add_bounded(Search *search, int64_t index, const Best *best, double *
     search->pivots[s] = delta;
     memcpy(search->chosen_z + s * rows->ld, best->z, (size_t)rows->ld * sizeof(double));
     keep_column(search, index, column);
+    if (has_kernel(search)) bar_spanned(search);
     search->size++;
     search->is_anchor_fresh = 0;
     measure_model(search);

@@ -104,9 +104,9 @@ static double rounding_of(Search *search, double lost, double loss, double toler
 /* Whether a candidate can be added without the general engine. */
 static int is_safe(Search *search, int64_t index, const double *z, double delta) {
     const Rows *rows = search->rows;
-    const double scale = rows->diagonal[index] + search->alpha;
+    const double scale = scale_of(search, index);
     const double drift = fabs(delta - search->delta[index]) / scale;
-    if (!(drift <= DRIFT_BOUND)) return 0;
+    if (!(drift <= DRIFT_BOUND) || search->is_lost) return 0;
     double smallest = INFINITY;
     const double *RESTRICT d = search->d, inverse = 1.0 / delta;
     SIMD(reduction(min : smallest))

@@ -20,7 +20,7 @@ static int begin(Search *search) {
     memcpy(search->r, rows->r, t * ld * sizeof(double));
     memcpy(search->d, rows->d, ld * sizeof(double));
     memcpy(search->tau, rows->correlation, t * n * sizeof(double));
-    for (size_t i = 0; i < n; i++) search->delta[i] = rows->diagonal[i] + search->alpha;
+    for (size_t i = 0; i < n; i++) search->delta[i] = scale_of(search, (int64_t)i);
     if (search->keeps_z) {
         if (rows->packed != NULL) memcpy(search->Z, rows->packed, n * ld * sizeof(double));
         else {

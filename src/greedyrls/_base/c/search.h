@@ -56,6 +56,9 @@ typedef struct {
     double *packed;            /* (n × ld) centred, weighted columns, or NULL */
     const double **gram;       /* (n) Gram columns, NULL where there is none */
     const double **columns;    /* (n) columns that were gathered with them, as `packed` has them */
+    /* Where features are kernel functions k(·, c_i); else NULL. */
+    double *kernel_diagonal; /* (n) k(c_i, c_i) */
+    const double **kernels;  /* (n) k(c_i, ·) of all centres, where there is a Gram column */
 } Rows;
 
 /* Sums of a model, in the order of SampleStatistics: 6 t numbers, then these. */
@@ -100,6 +103,11 @@ typedef struct Search {
     double *recent;                   /* (N_RECENT × ld) columns that were scored lately */
     int64_t *recent_index;
     int64_t n_gathered;
+    /* Where features are kernel functions, and x_i·q_s is no entry of L. */
+    double *V;       /* (capacity × n) x_i·q_s */
+    double *P;       /* (capacity × n) α k(c_s, c_i) */
+    double *penalty; /* (capacity × capacity) P_SS */
+    double lost;     /* the largest A_ss/δ_s of chosen ones: α keeps no pivot from 0 */
     double *chosen_z;  /* (capacity × ld) z of the chosen features when they were added */
     double *cached;    /* (n_slots × ld) z of candidates that were scored lately */
     int64_t n_slots, n_filled;
