@@ -16,7 +16,7 @@ from .._base import Float, in_shares, kernels
 from .._criteria import LooData, LossState, SelectionState
 from .._features import GramColumns, Ranking, take_back
 from .._problem import Loss
-from .._rows import loss_shares, row_products
+from .._rows import loss_shares
 from ._stepper import Stop
 
 # What compiled steps return; the numbers are those of _base/c/search.h.
@@ -48,6 +48,8 @@ _LEAST_GATHERED_BYTES = 1 << 22
 _LANES = 8
 # The fewest Gram columns that there is room for.
 _LEAST_KEPT = 128
+# Vectors that a pass over columns of X multiplies in the time of one, as in _base/c/dots.h.
+_AT_ONCE = 4
 # Types that are read as they are, by their character.
 _TYPES = "?bBhHiIlLqQfd"
 
@@ -206,12 +208,7 @@ class CompiledRows:
     def _fetch(self, indices: Sequence[int]) -> Float:
         """Compute Gram columns, and let compiled searches know them."""
         order = np.array(indices, dtype=np.int64)
-        full = self._n_kept + len(order) > self._most_kept
-        if full and self._forget(self._n_kept > 2 * self._most_kept):
-            for index in list(self.gram.waiting):
-                self.gram.waiting.pop(index)
-            self._n_kept = self._n_gathered = 0
-        self._n_kept += len(order)
+        self._make_room(len(order))
         gathered: Float | None = None
         if self.is_packed:
             columns = np.empty((len(order), self.n_features))
@@ -223,11 +220,23 @@ class CompiledRows:
         else:
             columns = np.ascontiguousarray(self._data.samples.products(indices))
             columns[:, self._data.constant] = 0.0  # as packed columns have it
-        kernels: Float | None = None
-        if self._centers is not None:
-            kernels = np.array([self._centers.center_column(index) for index in indices])
-        self._module.products(self.handle, order, columns, gathered, kernels)
+        self._module.products(self.handle, order, columns, gathered, self._kernels(indices))
         return columns
+
+    def _make_room(self, count: int) -> None:
+        """Drop what is kept if so many Gram columns more are too many."""
+        full = self._n_kept + count > self._most_kept
+        if full and self._forget(self._n_kept > 2 * self._most_kept):
+            for index in list(self.gram.waiting):
+                self.gram.waiting.pop(index)
+            self._n_kept = self._n_gathered = 0
+        self._n_kept += count
+
+    def _kernels(self, indices: Sequence[int]) -> Float | None:
+        """Return k(c_i, ·) of all centres (c × n), if features are kernel functions."""
+        if self._centers is None:
+            return None
+        return np.array([self._centers.center_column(index) for index in indices])
 
     def _gathered(self, count: int) -> Float | None:
         """Return room for columns of X, which are gathered with their Gram columns; None if full.
@@ -239,15 +248,29 @@ class CompiledRows:
         self._n_gathered += count
         return np.empty((count, width)) if 8 * width * self._n_gathered <= most else None
 
-    def anchor_products(self, anchor: Float) -> Float:
-        """Return X'a of an anchor (t × rows) by a pass over X, (t × n)."""
+    def likely_ahead(self, n_vectors: int) -> int:
+        """Return how many likely features complete a pass for so many vectors; 0 without centres.
+
+        The next centre is seldom one that was ranked next: the best takes its neighbours with it.
+        """
+        return 0 if self._centers is None else -n_vectors % _AT_ONCE
+
+    def anchor_products(self, anchor: Float, indices: Sequence[int] = ()) -> Float:
+        """Return X'a of an anchor (t × rows) by a pass over X, (t × n).
+
+        The pass also fetches the Gram columns of some features.
+        """
         samples = self._data.samples
         (block,) = samples.blocks
         if self.used is not None:
             given, anchor = anchor, np.zeros((len(anchor), block.n_rows))
             anchor[:, self.used] = given
-        samples.passes += 1
-        values, sums = row_products(replace(block, anchor=anchor), (), True)
-        if block.means is not None:
-            values = values - sums[:, None] * block.means
-        return np.ascontiguousarray(values)
+        values = samples.products_with(replace(block, anchor=anchor), indices)
+        columns = values[: len(indices)].copy()
+        if len(indices):
+            self._make_room(len(indices))
+            columns[:, self._data.constant] = 0.0
+            order = np.array(indices, dtype=np.int64)
+            self._module.products(self.handle, order, columns, None, self._kernels(indices))
+            self.gram.keep(indices, columns)
+        return np.ascontiguousarray(values[len(indices) :])

@@ -406,7 +406,7 @@ static int add_bounded(Search *search, int64_t index, const Best *best, double *
     keep_column(search, index, column);
     if (has_kernel(search)) bar_spanned(search);
     search->size++;
-    search->is_anchor_fresh = 0;
+    search->is_anchor_fresh = search->is_decided = 0;
     measure_model(search);
     return TAKEN;
 }
@@ -417,6 +417,28 @@ static int is_open(double bound, double limit) {
     return bound < INFINITY && bound <= limit;
 }
 
+/* Add the best candidate, unless its Gram column is missing, or rounding may decide. */
+static int take_best(Search *search, int64_t index, Best *taken, double *work) {
+    if (search->rows->gram[index] == NULL) return NEEDS_COLUMN;
+    take_bounded(search, index, taken, work);
+    if (!is_safe(search, index, taken->z, taken->delta)) return IN_DOUBT;
+    return add_bounded(search, index, taken, work);
+}
+
+/* A step that waited for a Gram column is not decided again. */
+static int has_decided(const Search *search, int64_t count, int64_t *best, double *losses) {
+    if (!search->is_decided || search->decided_count != count) return 0;
+    memcpy(best, search->decided, (size_t)count * sizeof(int64_t));
+    memcpy(losses, search->decided_losses, (size_t)count * sizeof(double));
+    return 1;
+}
+
+static void note_decided(Search *search, int64_t count, const int64_t *best, const double *losses) {
+    search->is_decided = 1, search->decided_count = count;
+    memcpy(search->decided, best, (size_t)count * sizeof(int64_t));
+    memcpy(search->decided_losses, losses, (size_t)count * sizeof(double));
+}
+
 static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, double *losses,
                         double *work) {
     const Rows *rows = search->rows;
@@ -424,6 +446,7 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, dou
     Scored scored = nothing_scored(count);
     Best taken = best_in(search, work);
     work += BEST_SIZE(search);
+    if (has_decided(search, count, best, losses)) return take_best(search, best[0], &taken, work);
     bound_all(search);
     double *bounds = search->bounds;
     int64_t indices[MOST_RUNNERS_UP + 1 + FIRST], positions[MOST_RUNNERS_UP + 1];
@@ -444,6 +467,7 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, dou
     }
     const int64_t many = n / ANCHOR_SHARE > 16 ? n / ANCHOR_SHARE : 16;
     if (is_whole && n_doubtful > many && !search->is_anchor_fresh) {
+        best[0] = least_of(&scored);
         forget(&scored);
         return NEEDS_ANCHOR;
     }
@@ -463,12 +487,8 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, dou
             best[k] = k < wanted ? scored.index[positions[k]] : -1;
             losses[k] = k < wanted ? scored.taken[k] : NAN;
         }
-        if (rows->gram[index] == NULL) result = NEEDS_COLUMN;
-        else {
-            take_bounded(search, index, &taken, work);
-            if (is_safe(search, index, taken.z, taken.delta))
-                result = add_bounded(search, index, &taken, work);
-        }
+        result = take_best(search, index, &taken, work);
+        if (result == NEEDS_COLUMN) note_decided(search, count, best, losses);
     }
     forget(&scored);
     return result;

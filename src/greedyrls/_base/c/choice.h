@@ -62,6 +62,14 @@ static double limit_of(const Scored *scored) {
     return scored->n_least < scored->wanted ? INFINITY : scored->limits[scored->wanted - 1];
 }
 
+/* The candidate of least loss so far; -1 if there is none. */
+static int64_t least_of(const Scored *scored) {
+    int64_t least = -1;
+    for (int64_t k = 0; k < scored->count; k++)
+        if (least < 0 || scored->loss[k] < scored->loss[least]) least = k;
+    return least < 0 ? -1 : scored->index[least];
+}
+
 static Scored nothing_scored(int64_t wanted) {
     Scored scored;
     memset(&scored, 0, sizeof(scored));

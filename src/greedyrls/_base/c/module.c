@@ -669,6 +669,29 @@ static PyObject *lowest(PyObject *module, PyObject *arguments)
     return PyLong_FromLongLong(found);
 }
 
+/* Features that are likely chosen after one that was scored, into an array of their numbers; how many. */
+static PyObject *likely(PyObject *module, PyObject *arguments)
+{
+    PyObject *capsule, *out;
+    long long first;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OLO", &capsule, &first, &out))
+        return NULL;
+    Search *search = search_of(capsule);
+    const Py_ssize_t count = PyObject_Length(out);
+    if (search == NULL || count < 0)
+        return NULL;
+    if (first < 0 || first >= search->rows->n)
+        return PyErr_Format(PyExc_ValueError, "feature %lld is outside X", first);
+    Py_buffer room;
+    int64_t *indices = numbers(out, &room, 'q', count, PyBUF_WRITABLE);
+    if (indices == NULL)
+        return NULL;
+    const int64_t found = variant->likely(search, first, count, indices);
+    PyBuffer_Release(&room);
+    return PyLong_FromLongLong(found);
+}
+
 static PyObject *set_anchor(PyObject *module, PyObject *arguments)
 {
     PyObject *capsule, *given;
@@ -745,6 +768,7 @@ static PyMethodDef functions[] = {
     {"remove_worst", remove_worst, METH_VARARGS, "Remove the feature that costs least."},
     {"read", read_numbers, METH_VARARGS, "Copy numbers of a search."},
     {"lowest", lowest, METH_VARARGS, "The candidates of lowest bound."},
+    {"likely", likely, METH_VARARGS, "Features likely chosen after one."},
     {"loo_curve", loo_curve, METH_VARARGS, "Squared errors of models of all sizes."},
     {"new_tests", new_tests, METH_VARARGS, "Rows held out, and how their losses are summed."},
     {"test_models", test_models, METH_VARARGS, "Penalties and losses of models of all sizes."},

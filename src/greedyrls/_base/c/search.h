@@ -115,6 +115,9 @@ typedef struct Search {
     int64_t *slot_feature, *slot_size; /* (n_slots) whose z it is, and of which model */
     /* Report of the last step. */
     int64_t wanted; /* the candidate whose Gram column is needed */
+    int is_decided; /* whether a step waits for it only: the best, with their losses */
+    int64_t decided_count, decided[MOST_RUNNERS_UP + 1];
+    double decided_losses[MOST_RUNNERS_UP + 1];
     int64_t n_evaluations;
     double smallest_left; /* the smallest 1 − h with the candidate that was scored last */
     int is_lost;          /* whether a candidate was scored whose loss is mostly rounding */
@@ -153,6 +156,7 @@ typedef struct Variant {
     int (*makes_anchors)(const Rows *rows);
     void (*set_anchor)(Search *search, const double *products);
     int64_t (*lowest)(Search *search, int64_t count, int64_t *indices);
+    int64_t (*likely)(Search *search, int64_t first, int64_t count, int64_t *indices);
     int (*loo_curve)(const double *columns, int64_t k, int64_t m, const double *inverses,
                      const double *steps, int64_t n_models, int64_t t, const double *r,
                      const double *d, const unsigned char *is_end, double *out);
