@@ -178,9 +178,18 @@ class SampleSpace(BlockSet[RowBlock]):
             self.become(RowBlock.anchored)
         with self._pass(len(indices)):
             answer: Products = self.total(ask(row_products, indices, new_anchor))
+        return self._centred(len(indices), answer)
+
+    def products_with(self, block: RowBlock, indices: Sequence[int]) -> Float:
+        """Return the same from a block that has all rows, with an anchor of its own."""
+        self.passes += 1
+        return self._centred(len(indices), row_products(block, indices, True))
+
+    def _centred(self, n_columns: int, answer: Products) -> Float:
+        """Return products without the means of X, which those of columns have only if far from 0."""
         values, sums = self._features(*answer)
         if self._means is not None:
-            first = 0 if self._has_far_means else len(indices)
+            first = 0 if self._has_far_means else n_columns
             if first < values.shape[0]:
                 values[first:, :] -= sums[first:, None] * self._means
         return values

@@ -42,8 +42,35 @@ class Kernel:
         """Whether the kernel depends on x − c alone."""
         return self.name in _OF_DIFFERENCES
 
-    def __call__(self, X: Any, centers: Any) -> Float:
-        """Return k(x_j, c_i) as a new array (rows of X × centres)."""
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether k(x, c) is k(c, x) by its formula; functions of users are called as they ask."""
+        return self.function is None
+
+    def __call__(self, X: Any, centers: Any, out: Float | None = None) -> Float:
+        """Return k(x_j, c_i) as a new array (rows of X × centres), or in `out`."""
+        if self.name == "rbf" and isinstance(X, np.ndarray) and isinstance(centers, np.ndarray):
+            return self._of_squares(X, centers, out)
+        values = self._values(X, centers)
+        if out is None:
+            return values
+        out[...] = values
+        return out
+
+    def _of_squares(self, X: Float, centers: Float, out: Float | None) -> Float:
+        """Return exp(−γ ‖x − c‖²), whose exponents are a single product: no other temporaries."""
+        left = np.empty((len(X), X.shape[1] + 2))
+        left[:, :-2], left[:, -2], left[:, -1] = X, _squares(X), 1.0
+        left[:, :-2] *= 2.0 * self.gamma
+        left[:, -2] *= -self.gamma
+        right = np.empty((len(centers), left.shape[1]))
+        right[:, :-2], right[:, -2], right[:, -1] = centers, 1.0, _squares(centers)
+        right[:, -1] *= -self.gamma
+        values: Float = np.matmul(left, right.T, out=out)
+        np.minimum(values, 0.0, out=values)
+        return np.exp(values, out=values)
+
+    def _values(self, X: Any, centers: Any) -> Float:
         if self.function is not None:
             return self._called(self.function, X, centers)
         if self.name == "laplacian":

@@ -24,6 +24,8 @@ from ._points import MatrixPoints, point_blocks
 
 # Elements of a chunk at most (8 MiB): it is multiplied while it is in the cache.
 _CHUNK_ELEMENTS = 1 << 20
+# Columns that are transposed at a time: their parts stay in the cache.
+_TRANSPOSED = 64
 # The share of the memory limit that the values may take if they are stored.
 _STORED_SHARE = 0.5
 # Columns scored lately that are kept, and elements of them.
@@ -109,7 +111,9 @@ class KernelMatrix(Matrix):
         """k(c_i, c_b) for all centres of the pool, (n)."""
         center = self._pool[np.array([index])]
         tiles = self._tiles(self._pool, center, _CHUNK_ELEMENTS)
-        return np.concatenate([values[:, 0] for values in tiles])
+        column = np.concatenate([values[:, 0] for values in tiles])
+        column[index] = self.center_diagonal[index]
+        return column
 
 
 class ComputedKernelMatrix(KernelMatrix):
@@ -206,12 +210,30 @@ class StoredKernelMatrix(KernelMatrix):
 
     @cached_property
     def _whole(self) -> DenseMatrix:
-        (m, n), top = self.shape, 0
-        values: Float = np.empty((m, n), order="F")
-        for chunk in self._tiles(self._points, self._pool, max(1, _CHUNK_ELEMENTS // n)):
-            values[top : top + len(chunk)] = chunk
-            top += len(chunk)
-        return DenseMatrix(values)
+        (m, n), left = self.shape, 0
+        columns: Float = np.empty((n, m))
+        if not self._kernel.is_symmetric:
+            for chunk in self._tiles(self._points, self._pool, max(1, _CHUNK_ELEMENTS // n)):
+                for top in range(0, n, _TRANSPOSED):
+                    part = slice(top, top + _TRANSPOSED)
+                    columns[part, left : left + len(chunk)] = chunk[:, part].T
+                left += len(chunk)
+            return DenseMatrix(columns.T)
+        for block in point_blocks(self._points):
+            inside = slice(left, left + int(block.shape[0]))
+            height = max(1, _CHUNK_ELEMENTS // max(1, int(block.shape[0])))
+            for top in range(0, n, height):
+                # Written where they stay: to transpose them would take longer than the kernel.
+                part = columns[top : top + height, inside]
+                self._kernel(self._pool[top : top + height], block, out=part)
+                self.evaluations += part.size
+            left = inside.stop
+        return DenseMatrix(columns.T)
+
+    @property
+    def host_array(self) -> NDArray[Any] | None:  # type: ignore[override]  # made on first use
+        """The values, which compiled code may read."""
+        return self._whole.values
 
     def reserve(
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
@@ -232,6 +254,7 @@ class StoredKernelMatrix(KernelMatrix):
         if self.row_of is None:
             return super().center_column(index)
         column: Float = self._whole.values[self.row_of[index]].copy()
+        column[index] = self.center_diagonal[index]
         return column
 
 

@@ -301,6 +301,7 @@ def note_step(space: FeatureSpace, index: int, products: Float) -> None:
     space._gram[s, : s + 1] = space._gram[: s + 1, s] = products
     space._chosen[s] = index
     space.selected.append(index)
+    space.penalty.note(index)
 
 
 def note_set(space: FeatureSpace, features: Sequence[int], gram: Float) -> None:
@@ -343,4 +344,5 @@ def take_back(space: FeatureSpace, size: int) -> list[int]:
     """Return the features that were only noted, after the first `size`, and forget them."""
     noted = space.selected[size:]
     del space.selected[size:]
+    space.penalty.take_back(size)
     return noted

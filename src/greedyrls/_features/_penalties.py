@@ -33,6 +33,7 @@ class RidgePenalty:
     is_diagonal = True  # then x_i·q_s = l_is
 
     def __init__(self, alpha: float) -> None:
+        self.alpha = alpha
         self.diagonal: Any = alpha  # P_ii, for all i
 
     def of(self, indices: Any) -> Any:
@@ -59,6 +60,12 @@ class RidgePenalty:
         """Return P_SS."""
         square: Float = self.diagonal * np.eye(size)
         return square
+
+    def note(self, index: int) -> None:
+        """Add a chosen feature, for `matrix`."""
+
+    def take_back(self, size: int) -> None:
+        """Forget the chosen features after the first `size`."""
 
     def added(self, index: Any, column: Float) -> Float:
         """Add a chosen feature; returns A_ib of all features but itself from X'x_b, (… × n)."""
@@ -87,7 +94,7 @@ class CenterPenalty:
 
     def __init__(self, X: KernelMatrix, alpha: float, capacity: int) -> None:
         self._X = X
-        self._alpha = alpha
+        self.alpha = alpha
         self.diagonal: Any = alpha * X.center_diagonal  # (n)
         self._rows = np.empty((capacity, X.shape[1]))
         self._kernel = np.zeros((capacity, capacity))  # of the chosen centres with each other
@@ -117,22 +124,29 @@ class CenterPenalty:
 
     def square(self, size: int) -> Float:
         """Return P_SS."""
-        return self._alpha * self._kernel[:size, :size]
+        return self.alpha * self._kernel[:size, :size]
 
-    def added(self, index: int, column: Float) -> Float:
-        """Add a chosen centre; returns A_ib of all features from X'x_b, (… × n)."""
+    def note(self, index: int) -> None:
+        """Add a chosen centre."""
         s = len(self._chosen)
         if s == len(self._rows):
             more = max(16, s)
             self._rows = np.pad(self._rows, ((0, more), (0, 0)))
             self._kernel = np.pad(self._kernel, (0, more))
         values = self._X.center_column(index)
-        values[index] = self._X.center_diagonal[index]
-        np.multiply(values, self._alpha, out=self._rows[s])
+        np.multiply(values, self.alpha, out=self._rows[s])
         self._kernel[s, :s] = self._kernel[:s, s] = values[self._chosen]
         self._kernel[s, s] = values[index]
         self._chosen.append(index)
-        row: Float = self._rows[s]
+
+    def take_back(self, size: int) -> None:
+        """Forget the chosen centres after the first `size`."""
+        del self._chosen[size:]
+
+    def added(self, index: int, column: Float) -> Float:
+        """Add a chosen centre; returns A_ib of all features from X'x_b, (… × n)."""
+        self.note(index)
+        row: Float = self._rows[len(self._chosen) - 1]
         return column + row
 
     def penalised(self, columns: Float) -> Float:

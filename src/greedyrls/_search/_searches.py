@@ -196,8 +196,8 @@ def is_compiled(plan: Plan, problem: Problem) -> bool:
         and plan.block_rows is None
         and plan.loss.name in _COMPILED_LOSSES
         and not problem.is_grouped
-        and problem.X.host_array is not None
         and problem.X.centers is None
+        and problem.X.host_array is not None
     )
 
 

@@ -215,6 +215,7 @@ def moves_for(state: State, criterion: Criterion, n_runners_up: int) -> Moves | 
         or n_runners_up > MOST_RUNNERS_UP
         or state.problem.is_grouped
         or state.problem.X.location.on_device
+        or state.problem.X.centers is not None
         or not can_compile(state.data, loss)
     ):
         return None

@@ -16,7 +16,7 @@ from .._base import Float, kernels, n_threads
 from .._criteria import LooData, LossState, SelectionState
 from .._features import GramColumns, Ranking, take_back
 from .._problem import Loss
-from .._rows import loss_shares, row_products
+from .._rows import loss_shares
 from ._stepper import Stop
 
 # What compiled steps return; the numbers are those of _base/c/search.h.
@@ -48,6 +48,8 @@ _LEAST_GATHERED_BYTES = 1 << 22
 _LANES = 8
 # The fewest Gram columns that there is room for.
 _LEAST_KEPT = 128
+# Vectors that a pass over columns of X multiplies in the time of one, as in _base/c/dots.h.
+_AT_ONCE = 4
 # Types that are read as they are, by their character.
 _TYPES = "?bBhHiIlLqQfd"
 
@@ -73,7 +75,10 @@ def add_noted(state: SelectionState, n_whole: int) -> None:
 
 def can_compile(data: LooData, loss: Loss) -> bool:
     """Whether compiled code can read these data, and knows the loss."""
-    problem, values = data.problem, data.problem.X.host_array
+    problem = data.problem
+    if problem.X.centers is not None and loss.name != "squared":
+        return False
+    values = problem.X.host_array
     return (
         values is not None
         and values.dtype.char in _TYPES
@@ -82,7 +87,6 @@ def can_compile(data: LooData, loss: Loss) -> bool:
         and loss.name in LOSSES
         and data.layout.is_single
         and data.layout.costs is None
-        and problem.X.centers is None
         and len(data.samples.blocks) == 1
         and (loss.name == "squared" or 8 * values.size <= _KEPT_LOSS_BYTES)
     )
@@ -134,9 +138,12 @@ class CompiledRows:
         self.n_features, self.n_targets = n, len(block.r)
         self.n_rows = m if self.used is None else len(self.used)
         elements = self.n_rows * n
+        self._centers = centers = problem.X.centers
         is_small = loss.name != "squared" or elements <= KEPT_ELEMENTS
-        self.keeps_z = is_small if keeps_z is None else keeps_z
-        self.is_packed = not self.keeps_z and data.is_shared and 8 * elements <= _PACKED_BYTES
+        # The penalty of kernel functions has its loop by bounds; their values lie column by column.
+        self.keeps_z = centers is None and (is_small if keeps_z is None else keeps_z)
+        may_pack = centers is None and not self.keeps_z and data.is_shared
+        self.is_packed = may_pack and 8 * elements <= _PACKED_BYTES
         values = problem.X.host_array
         assert values is not None  # see can_compile
         shares, scale, y = self._of_loss(state, loss, block)
@@ -156,11 +163,14 @@ class CompiledRows:
             y,
             self.n_targets,
             self.is_packed,
+            None if centers is None else centers.center_diagonal,
         )
         # Whether Gram columns are products of X as it is, in compiled code.
         self._is_multiplied = module.multiplies() and self.used is None and kernels.has_rows(values)
         self._most_kept = max(_LEAST_KEPT, max(_GRAM_BYTES, self._n_bytes // 4) // (8 * n))
         self.gram = GramColumns(self._weak_fetch(), self._most_kept, retained=True)
+        if centers is not None:
+            self.gram.narrow()
         self._n_kept = self._n_gathered = 0
 
     def _cut(self, values: Float) -> Float:
@@ -198,7 +208,7 @@ class CompiledRows:
     def know(self, index: int, column: Float) -> None:
         """Let compiled searches know a Gram column."""
         self._module.products(
-            self.handle, np.array([index], dtype=np.int64), column[None].copy(), None
+            self.handle, np.array([index], dtype=np.int64), column[None].copy(), None, None
         )
 
     def _forget(self, is_urgent: bool) -> bool:
@@ -212,12 +222,7 @@ class CompiledRows:
     def _fetch(self, indices: Sequence[int]) -> Float:
         """Compute Gram columns, and let compiled searches know them."""
         order = np.array(indices, dtype=np.int64)
-        full = self._n_kept + len(order) > self._most_kept
-        if full and self._forget(self._n_kept > 2 * self._most_kept):
-            for index in list(self.gram.waiting):
-                self.gram.waiting.pop(index)
-            self._n_kept = self._n_gathered = 0
-        self._n_kept += len(order)
+        self._make_room(len(order))
         gathered: Float | None = None
         if self.is_packed:
             columns = np.empty((len(order), self.n_features))
@@ -228,8 +233,23 @@ class CompiledRows:
         else:
             columns = np.ascontiguousarray(self._samples.products(indices))
             columns[:, self._constant] = 0.0  # as packed columns have it
-        self._module.products(self.handle, order, columns, gathered)
+        self._module.products(self.handle, order, columns, gathered, self._kernels(indices))
         return columns
+
+    def _make_room(self, count: int) -> None:
+        """Drop what is kept if so many Gram columns more are too many."""
+        full = self._n_kept + count > self._most_kept
+        if full and self._forget(self._n_kept > 2 * self._most_kept):
+            for index in list(self.gram.waiting):
+                self.gram.waiting.pop(index)
+            self._n_kept = self._n_gathered = 0
+        self._n_kept += count
+
+    def _kernels(self, indices: Sequence[int]) -> Float | None:
+        """Return k(c_i, ·) of all centres (c × n), if features are kernel functions."""
+        if self._centers is None:
+            return None
+        return np.array([self._centers.center_column(index) for index in indices])
 
     def _gathered(self, count: int) -> Float | None:
         """Return room for columns of X, which are gathered with their Gram columns; None if full.
@@ -241,15 +261,29 @@ class CompiledRows:
         self._n_gathered += count
         return np.empty((count, width)) if 8 * width * self._n_gathered <= most else None
 
-    def anchor_products(self, anchor: Float) -> Float:
-        """Return X'a of an anchor (t × rows) by a pass over X, (t × n)."""
+    def likely_ahead(self, n_vectors: int) -> int:
+        """Return how many likely features complete a pass for so many vectors; 0 without centres.
+
+        The next centre is seldom one that was ranked next: the best takes its neighbours with it.
+        """
+        return 0 if self._centers is None else -n_vectors % _AT_ONCE
+
+    def anchor_products(self, anchor: Float, indices: Sequence[int] = ()) -> Float:
+        """Return X'a of an anchor (t × rows) by a pass over X, (t × n).
+
+        The pass also fetches the Gram columns of some features.
+        """
         samples = self._samples
         (block,) = samples.blocks
         if self.used is not None:
             given, anchor = anchor, np.zeros((len(anchor), block.n_rows))
             anchor[:, self.used] = given
-        samples.passes += 1
-        values, sums = row_products(replace(block, anchor=anchor), (), True)
-        if block.means is not None:
-            values = values - sums[:, None] * block.means
-        return np.ascontiguousarray(values)
+        values = samples.products_with(replace(block, anchor=anchor), indices)
+        columns = values[: len(indices)].copy()
+        if len(indices):
+            self._make_room(len(indices))
+            columns[:, self._constant] = 0.0
+            order = np.array(indices, dtype=np.int64)
+            self._module.products(self.handle, order, columns, None, self._kernels(indices))
+            self.gram.keep(indices, columns)
+        return np.ascontiguousarray(values[len(indices) :])

@@ -131,7 +131,7 @@ class CompiledStepper:
         barred[state.features.selected] = 0
         self._search = self._module.new_search(
             rows.handle,
-            float(state.features.penalty.diagonal),
+            state.features.penalty.alpha,
             LOSSES[self._loss.name],
             rows.initial_loss,
             barred,
@@ -164,12 +164,13 @@ class CompiledStepper:
         if self._size >= self._room:
             self._grow(last)
         elif answer == NEEDS_COLUMN:
-            wanted = int(self._log.best[self._log.taken, 0])
-            self._fetch(wanted, self._ranking, last - self._size)
+            wanted, remaining = int(self._log.best[self._log.taken, 0]), last - self._size
+            self._fetch(wanted, self._ranking_after(wanted, remaining), remaining)
         elif answer == NEEDS_ANCHOR:
             anchor = np.empty((self._rows.n_targets, self._rows.n_rows))
             module.read(self._search, "g", anchor)
-            module.set_anchor(self._search, self._rows.anchor_products(anchor))
+            along = self._along(int(self._log.best[self._log.taken, 0]), last - self._size)
+            module.set_anchor(self._search, self._rows.anchor_products(anchor, along))
         elif answer != TAKEN:
             self._log.answer = TAKEN
             return STOPS[answer]
@@ -199,6 +200,23 @@ class CompiledStepper:
         found = self._module.lowest(self._search, order)
         ranked: list[int] = order[:found].tolist()
         return ranked
+
+    def _ranking_after(self, wanted: int, remaining: int, n_others: int = 0) -> Ranking:
+        """What is likely chosen after a feature whose Gram column a pass fetches, with others."""
+        ahead = min(self._rows.likely_ahead(1 + n_others), remaining - 1)
+        if self._rows.likely_ahead(1) == 0:
+            return self._ranking
+        order = np.empty(max(0, ahead), dtype=np.int64)
+        found = self._module.likely(self._search, wanted, order)
+        return in_order(order[:found].tolist())[0]
+
+    def _along(self, best: int, remaining: int) -> list[int]:
+        """Features whose Gram columns come with an anchor: the best one so far, if it has none."""
+        rows = self._rows
+        if rows.likely_ahead(1) == 0 or best < 0 or best in rows.gram:
+            return []
+        ranking = self._ranking_after(best, remaining, rows.n_targets)
+        return rows.gram.batch(ranking, remaining, best)
 
     def _note(self, place: int) -> int:
         """Let the state know of a feature: what others read of it."""

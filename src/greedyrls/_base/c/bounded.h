@@ -71,11 +71,13 @@ static void bound_all(Search *search) {
                          size * (2.0 * distance - size * shrink);
         }
     }
+    /* Centres whose pivots are mostly rounding are no candidates, and so need no other limit. */
+    const double trusted = has_kernel(search) ? 0.0 : TRUSTED_PIVOT;
     const double *RESTRICT diagonal = rows->diagonal, alpha = search->alpha;
     const unsigned char *RESTRICT barred = search->barred;
     SIMD()
     for (int64_t i = 0; i < n; i++) {
-        const int is_trusted = (delta[i] >= TRUSTED_PIVOT * (diagonal[i] + alpha)) & !isnan(bounds[i]);
+        const int is_trusted = (delta[i] >= trusted * (diagonal[i] + alpha)) & !isnan(bounds[i]);
         const double bound = is_trusted ? bounds[i] : -INFINITY;
         bounds[i] = barred[i] ? INFINITY : bound;
     }
@@ -234,6 +236,7 @@ static void take_z(Search *search, const int64_t *indices, int64_t count, double
     if (!n_missing) return;
     for (int64_t c = 0; c < GROUP; c++) {
         if (c < n_missing) coefficients(search, missing[c], beta);
+        if (c < n_missing) check_centre(search, missing[c], beta);
         for (int64_t k = 0; k < s; k++) transposed[k * GROUP + c] = c < n_missing ? beta[k] : 0.0;
     }
     residuals(search, missing, n_missing, transposed, Z);
@@ -254,8 +257,9 @@ static int score_group(Search *search, Scored *scored, const int64_t *indices, i
     for (int64_t c = 0; c < count; c++) {
         const int64_t i = indices[c];
         double delta = search->delta[i];
-        const double scale = rows->diagonal[i] + search->alpha;
+        const double scale = scale_of(search, i);
         double lost = scale / delta;
+        if (is_nearly_spanned(search, i, scale)) search->is_lost = 1;
         for (int64_t k = 0; k < t; k++) rho[k] = search->tau[k * n + i] / delta;
         if (delta < TRUSTED_PIVOT * scale) { /* the recurrences have lost its pivot */
             coefficients(search, i, measured.beta);
@@ -269,6 +273,7 @@ static int score_group(Search *search, Scored *scored, const int64_t *indices, i
         search->n_evaluations++;
         if (!(loss < INFINITY)) loss = INFINITY;
         const double tolerance = loss < INFINITY ? tolerance_of(search, loss, by_target) : 0.0;
+        if (has_kernel(search)) lost = scale / delta + search->lost;
         const double rounding = rounding_of(search, lost, loss, tolerance);
         if (!remember(scored, i, loss, tolerance, rounding)) return 0;
     }
@@ -292,12 +297,12 @@ static double score_in_order(Search *search, Scored *scored, const int64_t *indi
 
 /* A feature as it is to be added: measured on the rows, and refined if little is left of it. */
 static void take_bounded(Search *search, int64_t index, Best *best, double *work) {
-    const double limit = REFINED_PIVOT * (search->rows->diagonal[index] + search->alpha);
+    const double limit = REFINED_PIVOT * scale_of(search, index);
     const double *z = search->delta[index] < limit ? NULL : cached_z(search, index);
     coefficients(search, index, best->beta);
     if (z != NULL) {
         memcpy(best->z, z, (size_t)search->rows->ld * sizeof(double));
-        measure_z(search, best);
+        measure_z(search, index, best);
     } else measure(search, index, best);
     if (search->size && best->delta < limit) {
         if (z != NULL) measure(search, index, best);
@@ -338,12 +343,13 @@ static void factor_tile(const Search *search, const double *column, double inver
 static void follow_tile(Search *search, const Best *best, const double *along, int64_t first,
                         int64_t count, const double *RESTRICT l, const double *RESTRICT q) {
     const int64_t n = search->rows->n;
-    const double root = sqrt(best->delta), q_q = best->norm / best->delta, alpha = search->alpha;
+    const double root = sqrt(best->delta), q_q = best->norm / best->delta;
+    const double least = has_kernel(search) ? 0.0 : search->alpha;
     double *RESTRICT deltas = search->delta + first, *RESTRICT norms = search->norms + first;
     SIMD()
     for (int64_t i = 0; i < count; i++) {
         const double pivot = deltas[i] - l[i] * l[i], left = norms[i] + l[i] * (q_q * l[i] - 2.0 * q[i]);
-        deltas[i] = pivot > alpha ? pivot : alpha;
+        deltas[i] = pivot > least ? pivot : least;
         norms[i] = left > 0.0 ? left : 0.0;
     }
     for (int64_t k = 0; k < search->rows->t; k++) {
@@ -372,16 +378,21 @@ static int add_bounded(Search *search, int64_t index, const Best *best, double *
     double *along = overlap + capacity;
     for (int64_t u = 0; u < s; u++) on_chosen[u] = search->L[u * n + index] / root;
     for (int64_t u = 0; u < s; u++) {
-        overlap[u] = on_chosen[u] - dot(search->overlap + u * capacity, on_chosen, s);
+        /* x_b·q_u is an entry of the factor where the penalty is αI. */
+        const double on_q = has_kernel(search) ? search->V[u * n + index] / root : on_chosen[u];
+        overlap[u] = on_q - dot(search->overlap + u * capacity, on_chosen, s);
         both[u] = on_chosen[u] + overlap[u];
     }
     for (int64_t k = 0; k < t; k++)
         along[k] = !search->has_anchor || !(best->norm > 0.0) ? 0.0 : search->anchored[k * n + index] / best->norm;
     move_rows(search, best->z, delta, best->rho, along);
     double *l = search->L + s * n, *q = search->bounds;
+    if (has_kernel(search)) keep_penalty(search, index, delta);
     for (int64_t first = 0; first < n; first += TILE) {
         const int64_t count = first + TILE < n ? TILE : n - first;
-        factor_tile(search, column, 1.0 / root, on_chosen, both, first, count, l + first, q + first);
+        if (has_kernel(search))
+            factor_kernel_tile(search, column, 1.0 / root, on_chosen, overlap, first, count, l + first, q + first);
+        else factor_tile(search, column, 1.0 / root, on_chosen, both, first, count, l + first, q + first);
         if (index >= first && index < first + count) l[index] = root;
         follow_tile(search, best, along, first, count, l + first, q + first);
     }
@@ -393,8 +404,9 @@ static int add_bounded(Search *search, int64_t index, const Best *best, double *
     search->pivots[s] = delta;
     memcpy(search->chosen_z + s * rows->ld, best->z, (size_t)rows->ld * sizeof(double));
     keep_column(search, index, column);
+    if (has_kernel(search)) bar_spanned(search);
     search->size++;
-    search->is_anchor_fresh = 0;
+    search->is_anchor_fresh = search->is_decided = 0;
     measure_model(search);
     return TAKEN;
 }
@@ -405,6 +417,28 @@ static int is_open(double bound, double limit) {
     return bound < INFINITY && bound <= limit;
 }
 
+/* Add the best candidate, unless its Gram column is missing, or rounding may decide. */
+static int take_best(Search *search, int64_t index, Best *taken, double *work) {
+    if (search->rows->gram[index] == NULL) return NEEDS_COLUMN;
+    take_bounded(search, index, taken, work);
+    if (!is_safe(search, index, taken->z, taken->delta)) return IN_DOUBT;
+    return add_bounded(search, index, taken, work);
+}
+
+/* A step that waited for a Gram column is not decided again. */
+static int has_decided(const Search *search, int64_t count, int64_t *best, double *losses) {
+    if (!search->is_decided || search->decided_count != count) return 0;
+    memcpy(best, search->decided, (size_t)count * sizeof(int64_t));
+    memcpy(losses, search->decided_losses, (size_t)count * sizeof(double));
+    return 1;
+}
+
+static void note_decided(Search *search, int64_t count, const int64_t *best, const double *losses) {
+    search->is_decided = 1, search->decided_count = count;
+    memcpy(search->decided, best, (size_t)count * sizeof(int64_t));
+    memcpy(search->decided_losses, losses, (size_t)count * sizeof(double));
+}
+
 static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, double *losses,
                         double *work) {
     const Rows *rows = search->rows;
@@ -412,6 +446,7 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, dou
     Scored scored = nothing_scored(count);
     Best taken = best_in(search, work);
     work += BEST_SIZE(search);
+    if (has_decided(search, count, best, losses)) return take_best(search, best[0], &taken, work);
     bound_all(search);
     double *bounds = search->bounds;
     int64_t indices[MOST_RUNNERS_UP + 1 + FIRST], positions[MOST_RUNNERS_UP + 1];
@@ -432,6 +467,7 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, dou
     }
     const int64_t many = n / ANCHOR_SHARE > 16 ? n / ANCHOR_SHARE : 16;
     if (is_whole && n_doubtful > many && !search->is_anchor_fresh) {
+        best[0] = least_of(&scored);
         forget(&scored);
         return NEEDS_ANCHOR;
     }
@@ -451,12 +487,8 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, dou
             best[k] = k < wanted ? scored.index[positions[k]] : -1;
             losses[k] = k < wanted ? scored.taken[k] : NAN;
         }
-        if (rows->gram[index] == NULL) result = NEEDS_COLUMN;
-        else {
-            take_bounded(search, index, &taken, work);
-            if (is_safe(search, index, taken.z, taken.delta))
-                result = add_bounded(search, index, &taken, work);
-        }
+        result = take_best(search, index, &taken, work);
+        if (result == NEEDS_COLUMN) note_decided(search, count, best, losses);
     }
     forget(&scored);
     return result;

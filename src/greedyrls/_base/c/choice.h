@@ -62,6 +62,14 @@ static double limit_of(const Scored *scored) {
     return scored->n_least < scored->wanted ? INFINITY : scored->limits[scored->wanted - 1];
 }
 
+/* The candidate of least loss so far; -1 if there is none. */
+static int64_t least_of(const Scored *scored) {
+    int64_t least = -1;
+    for (int64_t k = 0; k < scored->count; k++)
+        if (least < 0 || scored->loss[k] < scored->loss[least]) least = k;
+    return least < 0 ? -1 : scored->index[least];
+}
+
 static Scored nothing_scored(int64_t wanted) {
     Scored scored;
     memset(&scored, 0, sizeof(scored));
@@ -104,9 +112,9 @@ static double rounding_of(Search *search, double lost, double loss, double toler
 /* Whether a candidate can be added without the general engine. */
 static int is_safe(Search *search, int64_t index, const double *z, double delta) {
     const Rows *rows = search->rows;
-    const double scale = rows->diagonal[index] + search->alpha;
+    const double scale = scale_of(search, index);
     const double drift = fabs(delta - search->delta[index]) / scale;
-    if (!(drift <= DRIFT_BOUND)) return 0;
+    if (!(drift <= DRIFT_BOUND) || search->is_lost) return 0;
     double smallest = INFINITY;
     const double *RESTRICT d = search->d, inverse = 1.0 / delta;
     SIMD(reduction(min : smallest))

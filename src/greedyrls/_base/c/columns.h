@@ -2,7 +2,7 @@
 #ifndef GREEDYRLS_COLUMNS_H
 #define GREEDYRLS_COLUMNS_H
 
-#include "common.h"
+#include "penalty.h"
 
 static double number_at(const char *x, char type) {
     switch (type) {

@@ -165,7 +165,7 @@ static void take_kept(Search *search, int64_t index, Best *best, double *work) {
     best->delta = dot(column, z, ld) + search->alpha;
     for (int64_t k = 0; k < t; k++)
         best->rho[k] = dot(column, search->r + k * ld, ld) / best->delta;
-    if (search->size && best->delta < REFINED_PIVOT * (rows->diagonal[index] + search->alpha))
+    if (search->size && best->delta < REFINED_PIVOT * scale_of(search, index))
         refine(search, index, best, work);
 }
 

@@ -81,8 +81,8 @@ static void keep_column(Search *search, int64_t index, const double *products) {
                              : dot(column, chosen_column(search, k), ld);
     search->gram[s * capacity + s] = search->rows->diagonal[index];
     search->chosen[s] = index;
+    search->n_left -= !search->barred[index];
     search->barred[index] = 1;
-    search->n_left--;
 }
 
 /* The leave-one-out sum of each target with a candidate added; their sum. */
@@ -160,16 +160,21 @@ static Best best_in(const Search *search, double *work) {
 }
 
 /* ‖z‖², δ, r·z and ρ of a feature from its coefficients and z. */
-static void measure_z(const Search *search, Best *best) {
+static void measure_z(Search *search, int64_t index, Best *best) {
     const int64_t s = search->size, ld = search->rows->ld, t = search->rows->t;
-    const double *z = best->z;
+    const double *z = best->z, *shrunk = best->beta;
+    double alpha = search->alpha, *pulled = search->scratch + 4 * ld;
     best->norm = dot(z, z, ld);
-    best->delta = best->norm + search->alpha * (1.0 + dot(best->beta, best->beta, s));
+    if (has_kernel(search)) {
+        pull(search, index, best->beta, pulled);
+        best->delta = best->norm + function_norm(search, index, best->beta, pulled);
+        shrunk = pulled, alpha = 1.0;
+    } else best->delta = best->norm + alpha * (1.0 + dot(best->beta, best->beta, s));
     for (int64_t k = 0; k < t; k++) {
         double shrinkage = 0.0;
-        for (int64_t u = 0; u < s; u++) shrinkage += search->weights[u * t + k] * best->beta[u];
+        for (int64_t u = 0; u < s; u++) shrinkage += search->weights[u * t + k] * shrunk[u];
         best->inner[k] = dot(search->r + k * ld, z, ld);
-        best->rho[k] = (best->inner[k] + search->alpha * shrinkage) / best->delta;
+        best->rho[k] = (best->inner[k] + alpha * shrinkage) / best->delta;
     }
 }
 
@@ -183,17 +188,18 @@ static void measure(Search *search, int64_t index, Best *best) {
         const double slope = best->beta[u];
         for (int64_t j = 0; j < ld; j++) z[j] -= slope * x[j];
     }
-    measure_z(search, best);
+    measure_z(search, index, best);
 }
 
-/* Refine β by the difference of X_S'z and αβ, twice: z of a feature that the chosen ones nearly span
+/* Refine β by the difference of X_S'z and P_SS β − P_Si, twice: z of a feature that the chosen ones nearly span
  * is mostly the error of β. `work` is (2 × capacity). */
 static void refine(Search *search, int64_t index, Best *best, double *work) {
     const int64_t s = search->size, ld = search->rows->ld, capacity = search->capacity;
     double *wrong = work, *solved = work + capacity;
     for (int round = 0; round < 2; round++) {
+        pull(search, index, best->beta, solved);
         for (int64_t u = 0; u < s; u++)
-            wrong[u] = dot(chosen_column(search, u), best->z, ld) - search->alpha * best->beta[u];
+            wrong[u] = dot(chosen_column(search, u), best->z, ld) - solved[u];
         for (int64_t u = 0; u < s; u++)
             solved[u] = dot(search->inverse + u * capacity, wrong, u + 1);
         for (int64_t u = 0; u < s; u++)

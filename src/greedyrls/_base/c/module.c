@@ -134,7 +134,8 @@ static void free_rows(OwnRows *own)
     free((void *)rows->rows), free((void *)rows->means), free(rows->root), free(rows->weights);
     free(rows->shares), free((void *)rows->diagonal), free((void *)rows->correlation);
     free(rows->r), free(rows->d), free(rows->y), free(rows->energy), free(rows->packed);
-    free((void *)rows->gram), free((void *)rows->columns), free(own);
+    free((void *)rows->gram), free((void *)rows->columns), free((void *)rows->kernels);
+    free(rows->kernel_diagonal), free(own);
 }
 
 static void end_rows(PyObject *capsule)
@@ -188,12 +189,13 @@ static int take_rows(OwnRows *own, PyObject *numbers_of_rows)
 static PyObject *new_rows(PyObject *module, PyObject *arguments)
 {
     PyObject *X, *which, *means, *root, *weights, *shares, *diagonal, *correlation, *r, *d, *y;
+    PyObject *kernel;
     double scale;
     int is_packed;
     long long t;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOdOOOOOLp", &X, &which, &means, &root, &weights, &shares,
-                          &scale, &diagonal, &correlation, &r, &d, &y, &t, &is_packed))
+    if (!PyArg_ParseTuple(arguments, "OOOOOOdOOOOOLpO", &X, &which, &means, &root, &weights, &shares,
+                          &scale, &diagonal, &correlation, &r, &d, &y, &t, &is_packed, &kernel))
         return NULL;
     OwnRows *own = calloc(1, sizeof(OwnRows));
     if (own == NULL)
@@ -207,7 +209,8 @@ static PyObject *new_rows(PyObject *module, PyObject *arguments)
     rows->energy = calloc((size_t)t, sizeof(double));
     rows->gram = calloc((size_t)n, sizeof(double *));
     rows->columns = calloc((size_t)n, sizeof(double *));
-    if (rows->energy == NULL || rows->gram == NULL || rows->columns == NULL) {
+    rows->kernels = calloc((size_t)n, sizeof(double *));
+    if (!rows->energy || !rows->gram || !rows->columns || !rows->kernels) {
         PyErr_NoMemory();
         goto failed;
     }
@@ -218,7 +221,8 @@ static PyObject *new_rows(PyObject *module, PyObject *arguments)
         || !(rows->diagonal = padded(diagonal, 1, n, n, 0.0))
         || !(rows->correlation = padded(correlation, t, n, n, 0.0))
         || !(rows->r = padded(r, t, m, ld, 0.0)) || !(rows->d = padded(d, 1, m, ld, 1.0))
-        || !(rows->y = padded(y, t, m, ld, 0.0)))
+        || !(rows->y = padded(y, t, m, ld, 0.0))
+        || (kernel != Py_None && !(rows->kernel_diagonal = padded(kernel, 1, n, n, 0.0))))
         goto failed;
     for (int64_t k = 0; k < t; k++)
         for (int64_t j = 0; j < m; j++)
@@ -241,13 +245,14 @@ failed:
     return NULL;
 }
 
-/* products(rows, indices, out, columns): Gram columns of some features, which rows keep as well, and
- * the columns of X, unless that is None. Gram columns are computed here where columns are packed. */
+/* products(rows, indices, out, columns, kernels): Gram columns of some features, which rows keep as well,
+ * the columns of X, and k(c_i, ·) of kernel functions, unless these are None. Gram columns are computed
+ * here where columns are packed. */
 static PyObject *products(PyObject *module, PyObject *arguments)
 {
-    PyObject *capsule, *indices, *out, *columns;
+    PyObject *capsule, *indices, *out, *columns, *kernels;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOO", &capsule, &indices, &out, &columns))
+    if (!PyArg_ParseTuple(arguments, "OOOOO", &capsule, &indices, &out, &columns, &kernels))
         return NULL;
     OwnRows *own = PyCapsule_GetPointer(capsule, ROWS);
     const Py_ssize_t count = PyObject_Length(indices);
@@ -255,13 +260,18 @@ static PyObject *products(PyObject *module, PyObject *arguments)
         return NULL;
     const int64_t n = own->rows.n, ld = own->rows.ld;
     int is_right = 1;
-    Py_buffer which, room[2] = {{0}};
+    Py_buffer which, room[3] = {{0}};
     const int64_t *features = numbers(indices, &which, 'q', count, 0);
     if (features == NULL)
         return NULL;
     double *values = numbers(out, &room[0], 'd', count * n, PyBUF_WRITABLE);
     is_right = values != NULL;
     double *gathered = numbers_or_none(columns, &room[1], count * ld, 0, &is_right);
+    double *penalties = numbers_or_none(kernels, &room[2], count * n, 0, &is_right);
+    if (is_right && own->rows.kernel_diagonal != NULL && penalties == NULL) {
+        PyErr_SetString(PyExc_ValueError, "kernel functions need their values at all centres");
+        is_right = 0;
+    }
     for (Py_ssize_t k = 0; is_right && k < count; k++)
         if (features[k] < 0 || features[k] >= n) {
             PyErr_SetString(PyExc_ValueError, "a feature is outside X");
@@ -272,13 +282,16 @@ static PyObject *products(PyObject *module, PyObject *arguments)
         variant->products(&own->rows, features, count, values);
         Py_END_ALLOW_THREADS
     }
-    if (is_right && PyList_Append(own->kept, out) == 0 && PyList_Append(own->kept, columns) == 0)
+    if (is_right && PyList_Append(own->kept, out) == 0 && PyList_Append(own->kept, columns) == 0
+        && PyList_Append(own->kept, kernels) == 0)
         for (Py_ssize_t k = 0; k < count; k++) {
             own->rows.gram[features[k]] = values + k * n;
             if (gathered != NULL)
                 own->rows.columns[features[k]] = gathered + k * ld;
+            if (penalties != NULL)
+                own->rows.kernels[features[k]] = penalties + k * n;
         }
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < 3; k++)
         PyBuffer_Release(&room[k]);
     PyBuffer_Release(&which);
     if (PyErr_Occurred())
@@ -298,6 +311,7 @@ static PyObject *forget(PyObject *module, PyObject *capsule)
         Py_RETURN_FALSE;
     memset((void *)own->rows.gram, 0, (size_t)own->rows.n * sizeof(double *));
     memset((void *)own->rows.columns, 0, (size_t)own->rows.n * sizeof(double *));
+    memset((void *)own->rows.kernels, 0, (size_t)own->rows.n * sizeof(double *));
     if (PyList_SetSlice(own->kept, 0, PyList_Size(own->kept), NULL))
         return NULL;
     Py_RETURN_TRUE;
@@ -320,7 +334,8 @@ static void free_search(OwnSearch *own)
         search->inner, search->anchored, search->L, search->inverse, search->overlap,
         search->weights, search->anchor, search->recent, search->recent_index, search->open,
         search->fourth, search->mixed, search->distances, search->chosen_z, search->cached,
-        search->slot_of, search->slot_feature, search->slot_size,
+        search->slot_of, search->slot_feature, search->slot_size, search->V, search->P,
+        search->penalty,
     };
     for (size_t k = 0; k < sizeof(arrays) / sizeof(arrays[0]); k++)
         free(arrays[k]);
@@ -399,6 +414,10 @@ static int allocate(Search *search)
     search->norms = array(n, number), search->inner = array(t * n, number);
     search->anchored = array(t * n, number), search->anchor = array(t * ld, number);
     search->L = room(capacity * n);
+    if (rows->kernel_diagonal != NULL) {
+        search->V = room(capacity * n), search->P = room(capacity * n);
+        search->penalty = array(capacity * capacity, number);
+    }
     search->n_slots = CACHED_NUMBERS / ld < n ? CACHED_NUMBERS / ld : n;
     search->n_slots = search->n_slots > FEWEST_SLOTS ? search->n_slots : FEWEST_SLOTS;
     search->chosen_z = room(capacity * ld);
@@ -651,6 +670,29 @@ static PyObject *lowest(PyObject *module, PyObject *arguments)
     return PyLong_FromLongLong(found);
 }
 
+/* Features that are likely chosen after one that was scored, into an array of their numbers; how many. */
+static PyObject *likely(PyObject *module, PyObject *arguments)
+{
+    PyObject *capsule, *out;
+    long long first;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OLO", &capsule, &first, &out))
+        return NULL;
+    Search *search = search_of(capsule);
+    const Py_ssize_t count = PyObject_Length(out);
+    if (search == NULL || count < 0)
+        return NULL;
+    if (first < 0 || first >= search->rows->n)
+        return PyErr_Format(PyExc_ValueError, "feature %lld is outside X", first);
+    Py_buffer room;
+    int64_t *indices = numbers(out, &room, 'q', count, PyBUF_WRITABLE);
+    if (indices == NULL)
+        return NULL;
+    const int64_t found = variant->likely(search, first, count, indices);
+    PyBuffer_Release(&room);
+    return PyLong_FromLongLong(found);
+}
+
 static PyObject *set_anchor(PyObject *module, PyObject *arguments)
 {
     PyObject *capsule, *given;
@@ -735,6 +777,7 @@ static PyMethodDef functions[] = {
     {"remove_worst", remove_worst, METH_VARARGS, "Remove the feature that costs least."},
     {"read", read_numbers, METH_VARARGS, "Copy numbers of a search."},
     {"lowest", lowest, METH_VARARGS, "The candidates of lowest bound."},
+    {"likely", likely, METH_VARARGS, "Features likely chosen after one."},
     {"loo_curve", loo_curve, METH_VARARGS, "Squared errors of models of all sizes."},
     {"new_tests", new_tests, METH_VARARGS, "Rows held out, and how their losses are summed."},
     {"test_models", test_models, METH_VARARGS, "Penalties and losses of models of all sizes."},

@@ -315,6 +315,7 @@ static int remove_bounded(Search *search, int64_t p, const Removals *all, double
     if (search->columns != NULL) drop(search->columns, s, p, ld);
     memmove(search->chosen + p, search->chosen + p + 1, (size_t)(last - p) * sizeof(int64_t));
     search->size--;
+    search->is_decided = 0;
     return_slots(search, l, gone.z, root);
     return_candidate(search, index, &gone, along);
     search->is_anchor_fresh = 0;

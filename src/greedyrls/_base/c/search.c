@@ -4,6 +4,7 @@
 #include "curve.h"
 #include "dots.h"
 #include "kept.h"
+#include "likely.h"
 #include "multiply.h"
 #include "removals.h"
 #include "tested.h"
@@ -20,7 +21,7 @@ static int begin(Search *search) {
     memcpy(search->r, rows->r, t * ld * sizeof(double));
     memcpy(search->d, rows->d, ld * sizeof(double));
     memcpy(search->tau, rows->correlation, t * n * sizeof(double));
-    for (size_t i = 0; i < n; i++) search->delta[i] = rows->diagonal[i] + search->alpha;
+    for (size_t i = 0; i < n; i++) search->delta[i] = scale_of(search, (int64_t)i);
     if (search->keeps_z) {
         if (rows->packed != NULL) memcpy(search->Z, rows->packed, n * ld * sizeof(double));
         else {
@@ -117,6 +118,6 @@ static int64_t lowest(Search *search, int64_t count, int64_t *indices) {
 }
 
 const Variant NAME_IN(VARIANT, variant) = {
-    QUOTED(VARIANT), pack, products, begin, step, add, makes_anchors, set_anchor, lowest, loo_curve,
-    test_models, MULTIPLIES, multiply, gram_columns, remove_worst, MOST_DOTS, column_product,
+    QUOTED(VARIANT), pack, products, begin, step, add, makes_anchors, set_anchor, lowest, likely,
+    loo_curve, test_models, MULTIPLIES, multiply, gram_columns, remove_worst, MOST_DOTS, column_product,
 };

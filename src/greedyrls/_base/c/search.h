@@ -56,6 +56,9 @@ typedef struct {
     double *packed;            /* (n × ld) centred, weighted columns, or NULL */
     const double **gram;       /* (n) Gram columns, NULL where there is none */
     const double **columns;    /* (n) columns that were gathered with them, as `packed` has them */
+    /* Where features are kernel functions k(·, c_i); else NULL. */
+    double *kernel_diagonal; /* (n) k(c_i, c_i) */
+    const double **kernels;  /* (n) k(c_i, ·) of all centres, where there is a Gram column */
 } Rows;
 
 /* Sums of a model, in the order of SampleStatistics: 6 t numbers, then these. */
@@ -100,6 +103,11 @@ typedef struct Search {
     double *recent;                   /* (N_RECENT × ld) columns that were scored lately */
     int64_t *recent_index;
     int64_t n_gathered;
+    /* Where features are kernel functions, and x_i·q_s is no entry of L. */
+    double *V;       /* (capacity × n) x_i·q_s */
+    double *P;       /* (capacity × n) α k(c_s, c_i) */
+    double *penalty; /* (capacity × capacity) P_SS */
+    double lost;     /* the largest A_ss/δ_s of chosen ones: α keeps no pivot from 0 */
     double *chosen_z;  /* (capacity × ld) z of the chosen features when they were added */
     double *cached;    /* (n_slots × ld) z of candidates that were scored lately */
     int64_t n_slots, n_filled;
@@ -107,6 +115,9 @@ typedef struct Search {
     int64_t *slot_feature, *slot_size; /* (n_slots) whose z it is, and of which model */
     /* Report of the last step. */
     int64_t wanted; /* the candidate whose Gram column is needed */
+    int is_decided; /* whether a step waits for it only: the best, with their losses */
+    int64_t decided_count, decided[MOST_RUNNERS_UP + 1];
+    double decided_losses[MOST_RUNNERS_UP + 1];
     int64_t n_evaluations;
     double smallest_left; /* the smallest 1 − h with the candidate that was scored last */
     int is_lost;          /* whether a candidate was scored whose loss is mostly rounding */
@@ -145,6 +156,7 @@ typedef struct Variant {
     int (*makes_anchors)(const Rows *rows);
     void (*set_anchor)(Search *search, const double *products);
     int64_t (*lowest)(Search *search, int64_t count, int64_t *indices);
+    int64_t (*likely)(Search *search, int64_t first, int64_t count, int64_t *indices);
     int (*loo_curve)(const double *columns, int64_t k, int64_t m, const double *inverses,
                      const double *steps, int64_t n_models, int64_t t, const double *r,
                      const double *d, const unsigned char *is_end, double *out);
