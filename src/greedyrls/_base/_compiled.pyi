@@ -33,6 +33,7 @@ def products(
     /,
 ) -> None: ...
 def forget(rows: object, /) -> bool: ...
+def let_fetch(rows: object, count: int, numbers: int, /) -> None: ...
 def new_search(
     rows: object,
     alpha: float,
@@ -51,6 +52,8 @@ def steps(
     products: NDArray[Any],
     r: NDArray[Any] | None,
     d: NDArray[Any] | None,
+    n_more: int,
+    n_threads: int,
     /,
 ) -> tuple[int, int]: ...
 def add(search: object, index: int, /) -> int: ...

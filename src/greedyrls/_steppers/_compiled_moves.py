@@ -25,7 +25,7 @@ from .._criteria import (
 )
 from .._features import Ranking, note_set
 from .._problem import Loss, make_loss
-from ._compiled_rows import DONE, MOST_RUNNERS_UP, TAKEN, can_compile
+from ._compiled_rows import DONE, MOST_RUNNERS_UP, N_COUNTERS, TAKEN, can_compile
 from ._compiled_stepper import CompiledStepper
 from ._stepper import Stepping
 
@@ -63,7 +63,7 @@ class MovingStepper(CompiledStepper):
         self._rows.share_gram(state.data.gram)
         self._gone = np.zeros(1 + n_runners_up, dtype=np.int64)
         self._without = np.zeros(1 + n_runners_up)
-        self._sums = np.zeros(6 * self._rows.n_targets + 6)
+        self._sums = np.zeros(6 * self._rows.n_targets + N_COUNTERS + 4)
 
     def _take(self, index: int, ranking: Ranking, remaining: int) -> None:
         self._state.gram_column(index, ranking, max(remaining, LIKELY_ADDED))
@@ -131,8 +131,8 @@ class MovingStepper(CompiledStepper):
     def _note_set(self) -> None:
         """Let the state know the loss at another set."""
         sums = self._sums
-        self._module.read(self._search, "sums", sums[:-2])
-        self._module.read(self._search, "counters", sums[-2:])
+        self._module.read(self._search, "sums", sums[:-N_COUNTERS])
+        self._module.read(self._search, "counters", sums[-N_COUNTERS:])
         self._note_model(sums.copy())
         self._n_behind, self._is_ahead = None, True
 

@@ -24,12 +24,14 @@ TAKEN, DONE, IN_DOUBT, NEEDS_COLUMN, NEEDS_ANCHOR, NO_MEMORY = range(6)
 STOPS = {DONE: Stop.DONE, IN_DOUBT: Stop.IN_DOUBT, NO_MEMORY: Stop.NOT_AVAILABLE}
 # The most runners-up, as in _base/c/search.h.
 MOST_RUNNERS_UP = 64
+# What is counted, after the sums of a model: evaluations, the largest drift, passes over X.
+N_COUNTERS = 3
 # Features that a search has room for at first.
 FIRST_ROOM = 64
 # Bytes that a search may take for more features than it has room for at first.
 ROOM_BYTES = 1 << 24
 # So many elements of X by steps are taken ahead: the interpreter would take longer between them.
-_AHEAD_ELEMENTS = 1 << 23
+_AHEAD_ELEMENTS = 1 << 26
 # Elements of X, m × n, up to which z of all candidates is kept: a pass over them costs less than
 # bounds and Gram columns do.
 KEPT_ELEMENTS = 1 << 18
@@ -171,6 +173,11 @@ class CompiledRows:
         self.gram = GramColumns(self._weak_fetch(), self._most_kept, retained=True)
         if centers is not None:
             self.gram.narrow()
+        # Whether compiled searches compute Gram columns that they lack by themselves.
+        self.fetches = centers is None and (self.is_packed or self._is_multiplied)
+        self._most_gathered = max(_LEAST_GATHERED_BYTES, int(self._n_bytes * _GATHERED_SHARE)) // 8
+        if self.fetches:
+            module.let_fetch(self.handle, self._most_kept, self._most_gathered)
         self._n_kept = self._n_gathered = 0
 
     def _cut(self, values: Float) -> Float:
@@ -191,6 +198,8 @@ class CompiledRows:
 
     def share_gram(self, gram: GramColumns) -> None:
         """Have the Gram columns of the general engine, which takes steps in between."""
+        self.fetches = False
+        self._module.let_fetch(self.handle, 0, 0)
         self.gram = gram
         self.gram.fetch = self._weak_fetch()
 
@@ -257,9 +266,9 @@ class CompiledRows:
         They are likely scored next, and to gather one alone waits for memory at every row.
         """
         width = -(-self.n_rows // _LANES) * _LANES
-        most = max(_LEAST_GATHERED_BYTES, self._n_bytes * _GATHERED_SHARE)
         self._n_gathered += count
-        return np.empty((count, width)) if 8 * width * self._n_gathered <= most else None
+        is_room = width * self._n_gathered <= self._most_gathered
+        return np.empty((count, width)) if is_room else None
 
     def likely_ahead(self, n_vectors: int) -> int:
         """Return how many likely features complete a pass for so many vectors; 0 without centres.

@@ -13,6 +13,7 @@ from .._problem import Loss
 from ._compiled_rows import (
     FIRST_ROOM,
     LOSSES,
+    N_COUNTERS,
     NEEDS_COLUMN,
     ROOM_BYTES,
     TAKEN,
@@ -67,14 +68,17 @@ class CompiledSearch:
         rows, taken = self._rows, len(self.indices)
         count = min(size - taken, self._room - taken, steps_ahead(rows, self._room))
         best, losses = np.zeros((count, 1), dtype=np.int64), np.empty((count, 1))
-        sums = np.empty((count, 6 * rows.n_targets + 6))
+        sums = np.empty((count, 6 * rows.n_targets + N_COUNTERS + 4))
         products = np.empty((count, min(self._room, rows.n_features)))
         assert self._module is not None
-        found, answer = self._module.steps(self.handle, best, losses, sums, products, None, None)
+        # One thread: other searches keep the cores busy.
+        found, answer = self._module.steps(
+            self.handle, best, losses, sums, products, None, None, last - taken, 1
+        )
         if found:
-            self.exact_evaluations = int(sums[found - 1, -2])
+            self.exact_evaluations = int(sums[found - 1, -N_COUNTERS])
         self.indices += best[:found, 0].tolist()
-        if not rows.keeps_z:
+        if not (rows.keeps_z or rows.fetches):
             for index in best[:found, 0].tolist():
                 rows.gram.take(index, self._ranking, last - taken)  # it is there
         if answer == NEEDS_COLUMN:

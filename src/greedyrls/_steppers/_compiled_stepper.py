@@ -10,7 +10,7 @@ from types import ModuleType
 
 import numpy as np
 
-from .._base import Float, native
+from .._base import Float, n_threads, native
 from .._criteria import (
     EveryCandidate,
     LeaveOneOut,
@@ -26,6 +26,7 @@ from ._compiled_rows import (
     FIRST_ROOM,
     LOSSES,
     MOST_RUNNERS_UP,
+    N_COUNTERS,
     NEEDS_ANCHOR,
     NEEDS_COLUMN,
     ROOM_BYTES,
@@ -50,19 +51,18 @@ class _Log:
         t, m = rows.n_targets, rows.n_rows
         self.best = np.zeros((count, width), dtype=np.int64)
         self.losses = np.zeros((count, width))
-        self.sums = np.zeros((count, 6 * t + 6))
+        self.sums = np.zeros((count, 6 * t + N_COUNTERS + 4))
         self.products = np.zeros((count, capacity))
         self.r = np.zeros((count, t, m)) if keeps_rows else None
         self.d = np.zeros((count, m)) if keeps_rows else None
         self.taken = self.given = 0
         self.answer = TAKEN  # why there were not more
 
-    def run(self, module: ModuleType, search: object) -> None:
-        """Take steps."""
+    def run(self, module: ModuleType, search: object, n_more: int) -> None:
+        """Take steps; `n_more` features are still to be added."""
+        arrays = self.best, self.losses, self.sums, self.products, self.r, self.d
         self.given = 0
-        self.taken, self.answer = module.steps(
-            search, self.best, self.losses, self.sums, self.products, self.r, self.d
-        )
+        self.taken, self.answer = module.steps(search, *arrays, n_more, n_threads())
 
 
 def compiled_stepper(state: SelectionState, criterion: object, n_runners_up: int) -> Stepper | None:
@@ -100,7 +100,7 @@ class CompiledStepper:
         self._size = 0  # features that the compiled search knows of
         self._width = 1 + n_runners_up
         self._log: _Log
-        self._evaluations = 0
+        self._evaluations = self._passes = 0
         self._measured: list[tuple[float, float]] = []  # losses and errors of the steps in the log
         self.runners_up: tuple[tuple[int, float], ...] = ()
 
@@ -138,7 +138,7 @@ class CompiledStepper:
             self._room,
             rows.keeps_z,
         )
-        self._size = self._evaluations = 0
+        self._size = self._evaluations = self._passes = 0
         capacity = min(self._room, rows.n_features)
         ahead = steps_ahead(rows, self._most_ahead)
         keeps_rows = isinstance(state, LossState)
@@ -153,7 +153,7 @@ class CompiledStepper:
                 return stop
         index = self._note(self._log.given)
         self._log.given += 1
-        if not self._rows.keeps_z:
+        if not (self._rows.keeps_z or self._rows.fetches):
             self._take(index, self._ranking, last - self._size)  # it is there
         self._size += 1
         return index
@@ -175,7 +175,7 @@ class CompiledStepper:
             self._log.answer = TAKEN
             return STOPS[answer]
         log = self._log
-        log.run(module, self._search)
+        log.run(module, self._search, last - self._size)
         if isinstance(self._state, LossState) and log.r is not None and log.d is not None:
             r, d = log.r[: log.taken], log.d[: log.taken]
             self._measured = self._state.measured(*self._of_all_rows(r, d))
@@ -234,12 +234,13 @@ class CompiledStepper:
         return index
 
     def _note_model(self, sums: Float) -> None:
-        """Let the state know the sums of a model, with evaluations so far and the largest drift."""
+        """Let the state know the sums of a model, and what was counted so far."""
         state = self._state
-        state.statistics = SampleStatistics.unpacked(sums[:-2])
-        evaluations, drift = sums[-2:].tolist()
+        state.statistics = SampleStatistics.unpacked(sums[:-N_COUNTERS])
+        evaluations, drift, passes = sums[-N_COUNTERS:].tolist()
         state.samples.exact_evaluations += int(evaluations) - self._evaluations
-        self._evaluations = int(evaluations)
+        state.samples.passes += int(passes) - self._passes
+        self._evaluations, self._passes = int(evaluations), int(passes)
         state.largest_drift = max(state.largest_drift, drift)
 
     def _of_all_rows(self, r: Float, d: Float) -> tuple[Float, Float]:

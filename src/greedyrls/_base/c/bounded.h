@@ -3,6 +3,7 @@
 #define GREEDYRLS_BOUNDED_H
 
 #include "choice.h"
+#include "team.h"
 
 /* The columns of a few candidates, at once: one that is gathered may take the position of another. */
 static void columns_of(Search *search, const int64_t *indices, int64_t count, const double **x) {
@@ -40,15 +41,56 @@ static void residuals(Search *search, const int64_t *indices, int64_t count, con
     }
 }
 
-/* Bounds of all candidates from vectors of n numbers; +inf for other features. */
-static void bound_all(Search *search) {
+/* Features of a share of a loop over all of them, and from how many on there are shares. */
+#define SHARE (2 * TILE)
+#define SHARED_FEATURES (4 * SHARE)
+
+/* Run a loop over all features, in shares that threads take if it is long. */
+static void over_features(const Search *search, RunShare run, void *context) {
+    const int64_t n = search->rows->n;
+    in_shares(n < SHARED_FEATURES ? 1 : search->n_threads, (n + SHARE - 1) / SHARE, run, context);
+}
+
+/* Bounds of the features of a share, from vectors of n numbers; +inf for those that are no candidates. */
+static void bound_share(void *context, int64_t share) {
+    const Search *search = context;
     const Rows *rows = search->rows;
-    const int64_t n = rows->n, t = rows->t;
-    const double *sums = search->sums, largest = sums[6 * t + 2];
-    const double shrink = 1.0 / (largest * largest);
-    double *RESTRICT bounds = search->bounds;
-    const double *RESTRICT delta = search->delta, *RESTRICT norms = search->norms;
-    for (int64_t i = 0; i < n; i++) bounds[i] = search->total;
+    const int64_t n = rows->n, t = rows->t, first = share * SHARE;
+    const int64_t count = first + SHARE < n ? SHARE : n - first;
+    const double largest = search->sums[6 * t + 2], shrink = 1.0 / (largest * largest);
+    double *RESTRICT bounds = search->bounds + first;
+    const double *RESTRICT delta = search->delta + first, *RESTRICT norms = search->norms + first;
+    for (int64_t i = 0; i < count; i++) bounds[i] = search->total;
+    for (int64_t k = 0; k < t; k++) {
+        const double distance = search->distances[k];
+        const double c1 = search->distances[t + k], c2 = search->distances[2 * t + k];
+        const double *RESTRICT tau = search->tau + k * n + first;
+        const double *RESTRICT inner = search->inner + k * n + first;
+        const double *RESTRICT anchored =
+            !search->has_anchor ? inner : search->anchored + k * n + first;
+        SIMD()
+        for (int64_t i = 0; i < count; i++) {
+            const double rho = tau[i] / delta[i], size = fabs(rho) * sqrt(norms[i]);
+            bounds[i] -= 2.0 * rho * (c1 * inner[i] + c2 * anchored[i]) +
+                         size * (2.0 * distance - size * shrink);
+        }
+    }
+    /* Centres whose pivots are mostly rounding are no candidates, and so need no other limit. */
+    const double trusted = has_kernel(search) ? 0.0 : TRUSTED_PIVOT;
+    const double *RESTRICT diagonal = rows->diagonal + first, alpha = search->alpha;
+    const unsigned char *RESTRICT barred = search->barred + first;
+    SIMD()
+    for (int64_t i = 0; i < count; i++) {
+        const int is_trusted = (delta[i] >= trusted * (diagonal[i] + alpha)) & !isnan(bounds[i]);
+        const double bound = is_trusted ? bounds[i] : -INFINITY;
+        bounds[i] = barred[i] ? INFINITY : bound;
+    }
+}
+
+/* Bounds of all candidates. */
+static void bound_all(Search *search) {
+    const int64_t t = search->rows->t;
+    const double *sums = search->sums;
     for (int64_t k = 0; k < t; k++) {
         const double g_r = sums[t + k], g_g = sums[2 * t + k], r_r = sums[k] + TINY;
         double c1 = g_r / r_r, c2 = 0.0, square = (1.0 + SUM_ROUNDING) * g_g - c1 * g_r;
@@ -59,28 +101,11 @@ static void bound_all(Search *search) {
             c1 -= c2 * slope;
             square += c2 * (c2 * across - 2.0 * a_g);
         }
-        const double least = SUM_ROUNDING * g_g, distance = sqrt(square > least ? square : least);
-        search->distances[k] = distance;
-        const double *RESTRICT tau = search->tau + k * n, *RESTRICT inner = search->inner + k * n;
-        const double *RESTRICT anchored =
-            !search->has_anchor ? inner : search->anchored + k * n;
-        SIMD()
-        for (int64_t i = 0; i < n; i++) {
-            const double rho = tau[i] / delta[i], size = fabs(rho) * sqrt(norms[i]);
-            bounds[i] -= 2.0 * rho * (c1 * inner[i] + c2 * anchored[i]) +
-                         size * (2.0 * distance - size * shrink);
-        }
+        const double least = SUM_ROUNDING * g_g;
+        search->distances[k] = sqrt(square > least ? square : least);
+        search->distances[t + k] = c1, search->distances[2 * t + k] = c2;
     }
-    /* Centres whose pivots are mostly rounding are no candidates, and so need no other limit. */
-    const double trusted = has_kernel(search) ? 0.0 : TRUSTED_PIVOT;
-    const double *RESTRICT diagonal = rows->diagonal, alpha = search->alpha;
-    const unsigned char *RESTRICT barred = search->barred;
-    SIMD()
-    for (int64_t i = 0; i < n; i++) {
-        const int is_trusted = (delta[i] >= trusted * (diagonal[i] + alpha)) & !isnan(bounds[i]);
-        const double bound = is_trusted ? bounds[i] : -INFINITY;
-        bounds[i] = barred[i] ? INFINITY : bound;
-    }
+    over_features(search, bound_share, search);
 }
 
 /* The lowest of some bounds; a loop over few of them, as compilers make vectors of it. */
@@ -369,6 +394,33 @@ static void follow_tile(Search *search, const Best *best, const double *along, i
     }
 }
 
+/* A feature that is added, for what is left of the others. */
+typedef struct {
+    Search *search;
+    const Best *best;
+    const double *column, *on_chosen, *both, *overlap, *along;
+    int64_t index;
+    double root, *l, *q;
+} Added;
+
+static void follow_share(void *context, int64_t share) {
+    const Added *added = context;
+    Search *search = added->search;
+    const int64_t n = search->rows->n, end = (share + 1) * SHARE < n ? (share + 1) * SHARE : n;
+    for (int64_t first = share * SHARE; first < end; first += TILE) {
+        const int64_t count = first + TILE < end ? TILE : end - first;
+        double *l = added->l + first, *q = added->q + first;
+        if (has_kernel(search))
+            factor_kernel_tile(search, added->column, 1.0 / added->root, added->on_chosen,
+                               added->overlap, first, count, l, q);
+        else
+            factor_tile(search, added->column, 1.0 / added->root, added->on_chosen, added->both, first,
+                        count, l, q);
+        if (added->index >= first && added->index < first + count) added->l[added->index] = added->root;
+        follow_tile(search, added->best, added->along, first, count, l, q);
+    }
+}
+
 /* Both spaces with a feature added, whose pivot was measured on the rows. */
 static int add_bounded(Search *search, int64_t index, const Best *best, double *work) {
     const Rows *rows = search->rows;
@@ -388,14 +440,8 @@ static int add_bounded(Search *search, int64_t index, const Best *best, double *
     move_rows(search, best->z, delta, best->rho, along);
     double *l = search->L + s * n, *q = search->bounds;
     if (has_kernel(search)) keep_penalty(search, index, delta);
-    for (int64_t first = 0; first < n; first += TILE) {
-        const int64_t count = first + TILE < n ? TILE : n - first;
-        if (has_kernel(search))
-            factor_kernel_tile(search, column, 1.0 / root, on_chosen, overlap, first, count, l + first, q + first);
-        else factor_tile(search, column, 1.0 / root, on_chosen, both, first, count, l + first, q + first);
-        if (index >= first && index < first + count) l[index] = root;
-        follow_tile(search, best, along, first, count, l + first, q + first);
-    }
+    Added added = {search, best, column, on_chosen, both, overlap, along, index, root, l, q};
+    over_features(search, follow_share, &added);
     if (search->fourth != NULL) follow_spread(search, index, l, best);
     for (int64_t u = 0; u < s; u++)
         search->overlap[s * capacity + u] = search->overlap[u * capacity + s] = overlap[u];
@@ -437,6 +483,21 @@ static void note_decided(Search *search, int64_t count, const int64_t *best, con
     search->is_decided = 1, search->decided_count = count;
     memcpy(search->decided, best, (size_t)count * sizeof(int64_t));
     memcpy(search->decided_losses, losses, (size_t)count * sizeof(double));
+}
+
+/* Candidates without a Gram column that are likely wanted next: those of least loss, then of lowest bound. */
+static void rank_ahead(Search *search, const Scored *scored, int64_t count, const int64_t *best) {
+    int64_t order[MOST_AHEAD];
+    search->n_ahead = 0;
+    for (int64_t k = 0; k < count && best[k] >= 0; k++)
+        if (search->rows->gram[best[k]] == NULL) search->ahead[search->n_ahead++] = best[k];
+    int64_t found = lowest_among(scored->loss, NULL, scored->count, MOST_AHEAD, order);
+    for (int64_t k = 0; k < found && search->n_ahead < MOST_AHEAD; k++)
+        if (search->rows->gram[scored->index[order[k]]] == NULL)
+            search->ahead[search->n_ahead++] = scored->index[order[k]];
+    found = lowest_among(search->bounds, NULL, search->rows->n, MOST_AHEAD, order);
+    for (int64_t k = 0; k < found && search->n_ahead < MOST_AHEAD; k++)
+        if (search->rows->gram[order[k]] == NULL) search->ahead[search->n_ahead++] = order[k];
 }
 
 static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, double *losses,
@@ -488,7 +549,10 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, dou
             losses[k] = k < wanted ? scored.taken[k] : NAN;
         }
         result = take_best(search, index, &taken, work);
-        if (result == NEEDS_COLUMN) note_decided(search, count, best, losses);
+        if (result == NEEDS_COLUMN) {
+            note_decided(search, count, best, losses);
+            rank_ahead(search, &scored, count, best);
+        }
     }
     forget(&scored);
     return result;

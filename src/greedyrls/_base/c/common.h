@@ -53,8 +53,9 @@
 #define TILE 512
 /* An anchor, which takes a pass over X, pays where it may rule out one candidate in so many. */
 #define ANCHOR_SHARE 16
-/* To multiply X of so many numbers by a vector takes no longer than to ask for it. */
-#define FEW_NUMBERS (1 << 20)
+/* Columns that a thread multiplies at a time by an anchor, and numbers of X from which threads pay. */
+#define ANCHOR_COLUMNS 504
+#define SHARED_NUMBERS (1 << 19)
 /* Tile of a copy of X. */
 #define PACKED_ROWS 64
 #define PACKED_COLUMNS 32

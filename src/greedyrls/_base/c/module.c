@@ -111,18 +111,26 @@ static double *padded(PyObject *object, int64_t count, int64_t m, int64_t ld, do
 
 /* --- Rows ---------------------------------------------------------------------------------- */
 
-typedef struct {
-    Rows rows;
-    Py_buffer x;
-    int has_x;
-    PyObject *kept; /* a list of the arrays that Gram columns, and columns of X, are in */
-    int n_running;     /* searches that may read them; changed with the interpreter lock only */
-} OwnRows;
-
 const Rows *rows_of(PyObject *capsule)
 {
     const OwnRows *own = PyCapsule_GetPointer(capsule, ROWS);
     return own == NULL ? NULL : &own->rows;
+}
+
+/* let_fetch(rows, count, numbers): searches compute Gram columns that they lack, as long as not more than
+ * `count` are kept, and keep columns of X with them, up to so many numbers. */
+static PyObject *let_fetch(PyObject *module, PyObject *arguments)
+{
+    PyObject *capsule;
+    long long count, most_numbers;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OLL", &capsule, &count, &most_numbers))
+        return NULL;
+    OwnRows *own = PyCapsule_GetPointer(capsule, ROWS);
+    if (own == NULL)
+        return NULL;
+    own->most_kept = count, own->most_gathered = most_numbers;
+    Py_RETURN_NONE;
 }
 
 static void free_rows(OwnRows *own)
@@ -314,6 +322,7 @@ static PyObject *forget(PyObject *module, PyObject *capsule)
     memset((void *)own->rows.kernels, 0, (size_t)own->rows.n * sizeof(double *));
     if (PyList_SetSlice(own->kept, 0, PyList_Size(own->kept), NULL))
         return NULL;
+    own->n_kept = own->n_gathered = 0;
     Py_RETURN_TRUE;
 }
 
@@ -358,21 +367,24 @@ static void *array(int64_t count, size_t size)
     return memory;
 }
 
-/* The same for many numbers that are written before they are read: in large pages where there are
- * such, as the system clears them faster. */
-static double *room(int64_t count)
+double *large_array(int64_t count)
 {
     void *memory = NULL;
     const size_t bytes = (size_t)(count > 0 ? count : 1) * sizeof(double);
 #ifdef MADV_HUGEPAGE
     if (bytes >= 2 * LARGE_PAGE) {
         if (posix_memalign(&memory, LARGE_PAGE, bytes))
-            memory = NULL;
-        else
-            madvise(memory, bytes, MADV_HUGEPAGE);
-    } else
+            return NULL;
+        madvise(memory, bytes, MADV_HUGEPAGE);
+        return memory;
+    }
 #endif
-        memory = malloc(bytes);
+    return malloc(bytes);
+}
+
+static double *room(int64_t count)
+{
+    double *memory = large_array(count);
     if (memory == NULL)
         is_allocated = 0;
     return memory;
@@ -405,7 +417,7 @@ static int allocate(Search *search)
         search->Z = room(n * ld), search->c = array(n * capacity, number);
         return is_allocated;
     }
-    search->open = array(n, sizeof(int64_t)), search->distances = array(t, number);
+    search->open = array(n, sizeof(int64_t)), search->distances = array(3 * t, number);
     if (rows->m >= SPREAD_ROWS) {
         search->fourth = array(n, number), search->mixed = array(t * n, number);
         for (int64_t i = 0; is_allocated && i < n; i++)
@@ -454,6 +466,7 @@ static PyObject *new_search(PyObject *module, PyObject *arguments)
     search->initial_loss = initial_loss;
     search->capacity = capacity < rows->rows.n ? capacity : rows->rows.n;
     search->keeps_z = keeps_z;
+    search->n_fetched = -1, search->n_threads = 1;
     own->rows = Py_NewRef(capsule);
     Py_buffer view;
     if (PyObject_GetBuffer(barred, &view, PyBUF_SIMPLE))
@@ -499,7 +512,7 @@ typedef struct {
     int64_t width;    /* a feature and its runners-up */
     int64_t *best;    /* (room × width) */
     double *losses;   /* (room × width) */
-    double *sums;     /* (room × (N_SUMS + 2)) with evaluations and the largest drift */
+    double *sums;     /* (room × (N_SUMS + 3)) with evaluations, the largest drift and passes */
     double *products; /* (room × capacity) x_i'X_S of the feature */
     double *r, *d;    /* (room × t × m), (room × m), or NULL */
 } Log;
@@ -508,10 +521,11 @@ static void write_step(const Search *search, Log *log, int64_t place)
 {
     const Rows *rows = search->rows;
     const int64_t t = rows->t, m = rows->m, last = search->size - 1, capacity = search->capacity;
-    double *sums = log->sums + place * (N_SUMS(t) + 2);
+    double *sums = log->sums + place * (N_SUMS(t) + 3);
     memcpy(sums, search->sums, (size_t)N_SUMS(t) * sizeof(double));
     sums[N_SUMS(t)] = (double)search->n_evaluations;
     sums[N_SUMS(t) + 1] = search->largest_drift;
+    sums[N_SUMS(t) + 2] = (double)search->n_passes;
     memcpy(log->products + place * capacity, search->gram + last * capacity,
            (size_t)search->size * sizeof(double));
     if (log->r == NULL)
@@ -521,19 +535,28 @@ static void write_step(const Search *search, Log *log, int64_t place)
     memcpy(log->d + place * m, search->d, (size_t)m * sizeof(double));
 }
 
+/* Whether the search has what a step asked for; else it is for others to give. */
+static int helps_itself(PyObject *capsule, Search *search, int answer, int64_t n_more,
+                        PyThreadState **thread)
+{
+    OwnSearch *own = PyCapsule_GetPointer(capsule, SEARCH);
+    if (answer == NEEDS_ANCHOR)
+        return variant->makes_anchors(search->rows) && variant->set_anchor(search, NULL);
+    if (answer == NEEDS_COLUMN)
+        return fetch_ahead(PyCapsule_GetPointer(own->rows, ROWS), search, n_more, thread);
+    return 0;
+}
+
 /* Steps until there is no room for more, or one cannot be taken: why it cannot, else TAKEN. */
-static int take_steps(Search *search, Log *log, int64_t *count)
+static int take_steps(PyObject *capsule, Search *search, Log *log, int64_t n_more, int64_t *count,
+                      PyThreadState **thread)
 {
     for (*count = 0; *count < log->room; (*count)++) {
-        int result, is_again;
-        do {
+        int result;
+        do
             result = variant->step(search, log->width - 1, log->best + *count * log->width,
                                    log->losses + *count * log->width);
-            if (result == NEEDS_ANCHOR && variant->makes_anchors(search->rows))
-                variant->set_anchor(search, NULL), is_again = 1;
-            else
-                is_again = 0;
-        } while (is_again);
+        while (helps_itself(capsule, search, result, n_more - *count, thread));
         if (result != TAKEN)
             return result;
         write_step(search, log, *count);
@@ -541,14 +564,16 @@ static int take_steps(Search *search, Log *log, int64_t *count)
     return TAKEN;
 }
 
-/* steps(search, best, losses, sums, products, r, d) → (how many were taken, why not more). Row i of
- * the arrays is of step i; the features of the first row without a step say what it needs. */
+/* steps(search, best, losses, sums, products, r, d, n_more, n_threads) → (how many were taken, why not
+ * more). Row i of the arrays is of step i; the features of the first row without a step say what it needs.
+ * `n_more` features are still to be added, after these steps as well. */
 static PyObject *steps(PyObject *module, PyObject *arguments)
 {
     PyObject *capsule, *objects[6];
+    long long n_more, n_threads;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOO", &capsule, &objects[0], &objects[1], &objects[2],
-                          &objects[3], &objects[4], &objects[5]))
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOLL", &capsule, &objects[0], &objects[1], &objects[2],
+                          &objects[3], &objects[4], &objects[5], &n_more, &n_threads))
         return NULL;
     Search *search = search_of(capsule);
     const Py_ssize_t room = PyObject_Length(objects[0]);
@@ -563,7 +588,7 @@ static PyObject *steps(PyObject *module, PyObject *arguments)
     if (room < 1 || width < 1 || width > MOST_RUNNERS_UP + 1)
         return PyErr_Format(PyExc_ValueError, "too many runners-up: %zd", width - 1);
     const int64_t counts[6] = {
-        width, width, N_SUMS(rows->t) + 2, search->capacity, rows->t * rows->m, rows->m,
+        width, width, N_SUMS(rows->t) + 3, search->capacity, rows->t * rows->m, rows->m,
     };
     const int n_arrays = objects[4] == Py_None ? 4 : 6;
     void *arrays[6] = {NULL};
@@ -580,9 +605,10 @@ static PyObject *steps(PyObject *module, PyObject *arguments)
         Log log = {room, width, arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], arrays[5]};
         int *n_running = running_on(capsule);
         (*n_running)++;
-        Py_BEGIN_ALLOW_THREADS
-        result = take_steps(search, &log, &count);
-        Py_END_ALLOW_THREADS
+        search->n_threads = n_threads;
+        PyThreadState *thread = PyEval_SaveThread();
+        result = take_steps(capsule, search, &log, n_more, &count, &thread);
+        PyEval_RestoreThread(thread);
         (*n_running)--;
     }
     for (int k = n_ready; k > 0; k--)
@@ -623,7 +649,8 @@ static PyObject *read_numbers(PyObject *module, PyObject *arguments)
     if (search == NULL)
         return NULL;
     const Rows *rows = search->rows;
-    const double counters[] = {(double)search->n_evaluations, search->largest_drift};
+    const double counters[] = {(double)search->n_evaluations, search->largest_drift,
+                               (double)search->n_passes};
     const double *source = NULL;
     int64_t count = 0, height = 1, stride = 0;
     if (strcmp(what, "sums") == 0)
@@ -637,7 +664,7 @@ static PyObject *read_numbers(PyObject *module, PyObject *arguments)
     else if (strcmp(what, "g") == 0)
         source = search->g, height = rows->t, count = rows->m, stride = rows->ld;
     else if (strcmp(what, "counters") == 0)
-        source = counters, count = 2;
+        source = counters, count = 3;
     else
         return PyErr_Format(PyExc_ValueError, "there is no %s in a search", what);
     Py_buffer room;
@@ -707,7 +734,7 @@ static PyObject *set_anchor(PyObject *module, PyObject *arguments)
     const double *values = numbers(given, &view, 'd', count, 0);
     if (values == NULL)
         return NULL;
-    variant->set_anchor(search, values);
+    (void)variant->set_anchor(search, values); /* fails for lack of memory only, which it needs not */
     PyBuffer_Release(&view);
     Py_RETURN_NONE;
 }
@@ -769,6 +796,7 @@ static PyMethodDef functions[] = {
     {"forget_helpers", without_helpers, METH_NOARGS, "Begin without threads, after a fork."},
     {"variant", variant_name, METH_NOARGS, "The variant in use: avx512, avx2 or baseline."},
     {"new_rows", new_rows, METH_VARARGS, "What searches on the same rows share."},
+    {"let_fetch", let_fetch, METH_VARARGS, "Let searches compute Gram columns."},
     {"products", products, METH_VARARGS, "Gram columns of some features."},
     {"forget", forget, METH_O, "Drop all Gram columns."},
     {"new_search", new_search, METH_VARARGS, "A search at the model without features."},

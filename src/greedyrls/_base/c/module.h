@@ -8,6 +8,16 @@
 #include "search.h"
 
 /* What a capsule of rows holds. */
+typedef struct {
+    Rows rows;
+    Py_buffer x;
+    int has_x;
+    PyObject *kept; /* a list of what Gram columns, and columns of X, are in */
+    int n_running;     /* searches that may read them; changed with the interpreter lock only */
+    int64_t n_kept, most_kept;         /* Gram columns that searches computed; 0: they ask for them */
+    int64_t n_gathered, most_gathered; /* numbers of columns of X */
+} OwnRows;
+
 const Rows *rows_of(PyObject *capsule);
 
 /* A contiguous array of `count` numbers of a format ("d" or "q"); NULL with an error set. */
@@ -40,8 +50,14 @@ double *numbers_or_none(PyObject *object, Py_buffer *view, Py_ssize_t count, int
 PyObject *multiplies(PyObject *module, PyObject *arguments);
 PyObject *multiply(PyObject *module, PyObject *arguments);
 PyObject *gram_columns(PyObject *module, PyObject *arguments);
-void multiply_columns(const Rows *rows, const int64_t *features, int64_t count, double *out,
-                      double *columns, int64_t n_threads);
+
+/* Compute the Gram column that a search needs, with those that are likely needed next; whether it did.
+ * The interpreter lock is taken to keep them. */
+int fetch_ahead(OwnRows *own, Search *search, int64_t n_more, PyThreadState **thread);
+
+/* Many numbers that are written before they are read: in large pages where there are such, as the system
+ * clears them faster. NULL without memory. */
+double *large_array(int64_t count);
 
 /* Searches by folds, in fold_module.c. */
 void choose_fold_variant(const char *name);

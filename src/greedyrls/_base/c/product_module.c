@@ -2,6 +2,7 @@
 #include "module.h"
 #include "team.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* X: rows of float64, each contiguous; its buffer has two dimensions. */
@@ -108,8 +109,8 @@ PyObject *multiply(PyObject *module, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-void multiply_columns(const Rows *rows, const int64_t *features, int64_t count, double *out,
-                      double *columns, int64_t n_threads)
+static void multiply_columns(const Rows *rows, const int64_t *features, int64_t count, double *out,
+                             double *columns, int64_t n_threads)
 {
     Product product = {.count = count, .m = rows->m, .n = rows->n, .out = out, .rows = rows};
     product.features = features, product.columns = columns;
@@ -157,4 +158,106 @@ PyObject *gram_columns(PyObject *module, PyObject *arguments)
     if (!is_right)
         return NULL;
     Py_RETURN_NONE;
+}
+
+/* --- Gram columns that searches fetch by themselves ---------------------------------------- */
+
+#define KEPT "greedyrls.kept"
+/* Columns that are fetched at first, the fewest later, and how many for each one that was of use. */
+#define FIRST_WIDTH 16
+#define LEAST_WIDTH 8
+#define LARGEST_WIDTH 64
+#define WIDTH_MARGIN 2
+/* X of so few numbers stays in the cache, so that a pass for few columns costs little. */
+#define CACHED_X (1 << 20)
+
+static int64_t least_of_two(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* How many columns to fetch, of those that are likely wanted. */
+static int64_t width_of(const Search *search, int64_t n_more)
+{
+    const Rows *rows = search->rows;
+    if (search->n_left <= least_of_two(MOST_AHEAD, 4 * n_more))
+        return search->n_ahead; /* all there are: never another pass */
+    int64_t width = FIRST_WIDTH;
+    if (rows->m * rows->n <= CACHED_X)
+        width = LEAST_WIDTH;
+    else if (search->n_fetched >= 0) {
+        width = WIDTH_MARGIN * (search->size - search->n_fetched);
+        width = width < LEAST_WIDTH ? LEAST_WIDTH : least_of_two(width, LARGEST_WIDTH);
+    }
+    /* Past the last feature nothing is needed; a quarter more allows for wrong guesses. */
+    return least_of_two(search->n_ahead, least_of_two(width, n_more + n_more / 4));
+}
+
+/* Order the features to fetch: first those that the missing one makes likely, then by rank. */
+static void put_likely_first(Search *search, int64_t count)
+{
+    int64_t likely[MOST_AHEAD], rank = 1;
+    const int64_t found = search_variant()->likely(search, search->ahead[0], count - 1, likely);
+    for (int64_t k = 0; k < found; k++) {
+        int64_t place = rank;
+        while (place < search->n_ahead && search->ahead[place] != likely[k])
+            place++;
+        if (place == search->n_ahead)
+            continue; /* its column is there */
+        memmove(search->ahead + rank + 1, search->ahead + rank, (size_t)(place - rank) * sizeof(int64_t));
+        search->ahead[rank++] = likely[k];
+    }
+}
+
+static void free_kept(PyObject *capsule)
+{
+    free(PyCapsule_GetPointer(capsule, KEPT));
+}
+
+/* Let rows own memory. */
+static int keep(OwnRows *own, double *memory)
+{
+    PyObject *capsule = memory == NULL ? NULL : PyCapsule_New(memory, KEPT, free_kept);
+    if (capsule == NULL)
+        free(memory);
+    const int is_kept = capsule != NULL && PyList_Append(own->kept, capsule) == 0;
+    Py_XDECREF(capsule);
+    return is_kept;
+}
+
+int fetch_ahead(OwnRows *own, Search *search, int64_t n_more, PyThreadState **thread)
+{
+    Rows *rows = &own->rows;
+    const int64_t n = rows->n, ld = rows->ld;
+    const int64_t count = width_of(search, n_more);
+    if (count < 1 || own->n_kept + count > own->most_kept)
+        return 0;
+    put_likely_first(search, count);
+    double *values = large_array(count * n), *columns = NULL;
+    if (values == NULL)
+        return 0;
+    if (rows->packed != NULL)
+        search_variant()->products(rows, search->ahead, count, values);
+    else {
+        if (own->n_gathered + count * ld <= own->most_gathered)
+            columns = large_array(count * ld);
+        multiply_columns(rows, search->ahead, count, values, columns, search->n_threads);
+        search->n_passes++;
+    }
+    search->n_fetched = search->size;
+    PyEval_RestoreThread(*thread);
+    const int is_kept = keep(own, values), has_columns = is_kept && columns != NULL && keep(own, columns);
+    if (!is_kept)
+        free(columns);
+    for (int64_t k = 0; is_kept && k < count; k++) {
+        /* Searches in other threads may have computed the same numbers. */
+        const int64_t index = search->ahead[k];
+        rows->gram[index] = values + k * n;
+        if (has_columns)
+            rows->columns[index] = columns + k * ld;
+    }
+    own->n_kept += count, own->n_gathered += has_columns ? count * ld : 0;
+    PyErr_Clear(); /* for lack of memory the column is asked for */
+    *thread = PyEval_SaveThread();
+    return is_kept;
 }

@@ -67,38 +67,65 @@ static int add(Search *search, int64_t index) {
     return result;
 }
 
-/* Whether `set_anchor` can make the products of an anchor, in no more time than it takes to ask for them. */
+/* Whether `set_anchor` can make the products of an anchor. */
 static int makes_anchors(const Rows *rows) {
-    const int reads = MULTIPLIES && has_plain_rows(rows) && rows->m * rows->n <= FEW_NUMBERS;
-    return rows->packed != NULL || reads;
+    return rows->packed != NULL || (MULTIPLIES && has_plain_rows(rows));
 }
 
-/* X'a (n) of an anchor, from packed columns or X. */
-static void anchor_products(Search *search, const double *RESTRICT a, double *RESTRICT out) {
+/* X'a of some vectors a, for a share of the columns of X as it was passed. */
+typedef struct {
+    const Rows *rows;
+    const double *v, *totals;
+    double *out;
+} Anchors;
+
+static void anchor_share(void *context, int64_t share) {
+    const Anchors *all = context;
+    const Rows *rows = all->rows;
+    const int64_t n = rows->n, start = share * ANCHOR_COLUMNS;
+    const int64_t stop = start + ANCHOR_COLUMNS < n ? start + ANCHOR_COLUMNS : n;
+    multiply(all->v, rows->t, (const double *)rows->x + start, rows->m, stop - start,
+             rows->row_stride / 8, all->out + start, n, NULL, NULL);
+    for (int64_t k = 0; k < rows->t; k++) centre(rows, all->totals[k], start, stop, all->out + k * n);
+}
+
+/* X'a (t × n) of the anchor, from packed columns or X; 0 without memory. */
+static int anchor_products(Search *search, double *RESTRICT out) {
     const Rows *rows = search->rows;
-    const int64_t n = rows->n, ld = rows->ld;
+    const int64_t m = rows->m, n = rows->n, t = rows->t, ld = rows->ld;
     if (rows->packed != NULL) {
-        for (int64_t i = 0; i < n; i++) out[i] = dot(rows->packed + i * ld, a, ld);
-        return;
+        for (int64_t k = 0; k < t; k++)
+            for (int64_t i = 0; i < n; i++)
+                out[k * n + i] = dot(rows->packed + i * ld, search->anchor + k * ld, ld);
+        return 1;
     }
-    double *v = search->scratch, total = 0.0;
-    for (int64_t j = 0; j < rows->m; j++) {
-        v[j] = rows->root == NULL ? a[j] : rows->root[j] * a[j];
-        total += v[j];
+    double *v = malloc((size_t)(t * (m + 1)) * sizeof(double)), *totals = v + t * m;
+    if (v == NULL) return 0;
+    for (int64_t k = 0; k < t; k++) {
+        totals[k] = 0.0;
+        for (int64_t j = 0; j < m; j++) {
+            const double a = search->anchor[k * ld + j];
+            v[k * m + j] = rows->root == NULL ? a : rows->root[j] * a;
+            totals[k] += v[k * m + j];
+        }
     }
-    multiply(v, 1, (const double *)rows->x, rows->m, n, rows->row_stride / 8, out, n, NULL, NULL);
-    centre(rows, total, 0, n, out);
+    Anchors all = {rows, v, totals, out};
+    const int is_long = m * n >= SHARED_NUMBERS;
+    in_shares(is_long ? search->n_threads : 1, (n + ANCHOR_COLUMNS - 1) / ANCHOR_COLUMNS, anchor_share, &all);
+    free(v);
+    search->n_passes++;
+    return 1;
 }
 
-/* a = g = ω∘r with its products X'a, (t × n); if none are given, they are made here. */
-static void set_anchor(Search *search, const double *given) {
+/* a = g = ω∘r with its products X'a, (t × n); if none are given, they are made here. 0 without memory. */
+static int set_anchor(Search *search, const double *given) {
     const Rows *rows = search->rows;
     const int64_t n = rows->n, t = rows->t, ld = rows->ld, s = search->size, capacity = search->capacity;
     memcpy(search->anchor, search->g, (size_t)(t * ld) * sizeof(double));
+    if (given != NULL) memcpy(search->anchored, given, (size_t)(t * n) * sizeof(double));
+    else if (!anchor_products(search, search->anchored)) return 0;
     for (int64_t k = 0; k < t; k++) {
         double *RESTRICT anchored = search->anchored + k * n;
-        if (given != NULL) memcpy(anchored, given + k * n, (size_t)n * sizeof(double));
-        else anchor_products(search, search->anchor + k * ld, anchored);
         /* Minus the components along the pivots: a·q_u = Σ_v (L⁻¹)_uv a·x_v. */
         double *of_chosen = search->scratch + 4 * ld;
         for (int64_t v = 0; v < s; v++) of_chosen[v] = anchored[search->chosen[v]];
@@ -110,6 +137,7 @@ static void set_anchor(Search *search, const double *given) {
     }
     search->has_anchor = search->is_anchor_fresh = 1;
     measure_model(search);
+    return 1;
 }
 
 static int64_t lowest(Search *search, int64_t count, int64_t *indices) {

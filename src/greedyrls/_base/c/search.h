@@ -20,6 +20,8 @@
 /* Numbers that z of candidates scored lately may take, and the fewest candidates. */
 #define CACHED_NUMBERS (1 << 20)
 #define FEWEST_SLOTS 64
+/* The most Gram columns that a pass fetches ahead of their use. */
+#define MOST_AHEAD 128
 /* Columns scored lately that are kept, where X is not packed. */
 #define N_RECENT 64
 
@@ -84,7 +86,7 @@ typedef struct Search {
     double *bounds;        /* (n) lower bounds of the losses, or losses */
     double *scratch;       /* (4 × ld + capacity) */
     int64_t *open;         /* (n) */
-    double *distances;     /* (t) between g and its approximation in the bounds */
+    double *distances;     /* (3 × t) between g and its approximation in the bounds, and its slopes */
     double *best;          /* (ld) z of the best candidate so far */
     /* Where z of all candidates is kept. */
     double *Z;     /* (n × ld) */
@@ -115,6 +117,10 @@ typedef struct Search {
     int64_t *slot_feature, *slot_size; /* (n_slots) whose z it is, and of which model */
     /* Report of the last step. */
     int64_t wanted; /* the candidate whose Gram column is needed */
+    int64_t n_ahead, ahead[MOST_AHEAD]; /* with those that are likely wanted next, best first */
+    int64_t n_fetched; /* features when columns were fetched last; -1 if they were not */
+    int64_t n_passes;  /* over X */
+    int64_t n_threads; /* that may share a loop over features */
     int is_decided; /* whether a step waits for it only: the best, with their losses */
     int64_t decided_count, decided[MOST_RUNNERS_UP + 1];
     double decided_losses[MOST_RUNNERS_UP + 1];
@@ -154,7 +160,7 @@ typedef struct Variant {
     int (*step)(Search *search, int64_t n_runners_up, int64_t *best, double *losses);
     int (*add)(Search *search, int64_t index);
     int (*makes_anchors)(const Rows *rows);
-    void (*set_anchor)(Search *search, const double *products);
+    int (*set_anchor)(Search *search, const double *products);
     int64_t (*lowest)(Search *search, int64_t count, int64_t *indices);
     int64_t (*likely)(Search *search, int64_t first, int64_t count, int64_t *indices);
     int (*loo_curve)(const double *columns, int64_t k, int64_t m, const double *inverses,
