@@ -58,16 +58,18 @@ class Kernel:
         return out
 
     def _of_squares(self, X: Float, centers: Float, out: Float | None) -> Float:
-        """Return exp(−γ ‖x − c‖²), whose exponents are a single product: no other temporaries."""
+        """Return exp(−γ ‖x − c‖²), where −‖x − c‖² is a single product: no other temporaries.
+
+        γ is no factor of the product, which would round all of its terms.
+        """
         left = np.empty((len(X), X.shape[1] + 2))
-        left[:, :-2], left[:, -2], left[:, -1] = X, _squares(X), 1.0
-        left[:, :-2] *= 2.0 * self.gamma
-        left[:, -2] *= -self.gamma
+        left[:, :-2], left[:, -2], left[:, -1] = X, _squares(X), -1.0
+        left[:, :-2] *= 2.0
         right = np.empty((len(centers), left.shape[1]))
-        right[:, :-2], right[:, -2], right[:, -1] = centers, 1.0, _squares(centers)
-        right[:, -1] *= -self.gamma
+        right[:, :-2], right[:, -2], right[:, -1] = centers, -1.0, _squares(centers)
         values: Float = np.matmul(left, right.T, out=out)
         np.minimum(values, 0.0, out=values)
+        values *= self.gamma
         return np.exp(values, out=values)
 
     def _values(self, X: Any, centers: Any) -> Float:
