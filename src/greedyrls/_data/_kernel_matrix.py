@@ -215,8 +215,8 @@ class StoredKernelMatrix(KernelMatrix):
         if not self._kernel.is_symmetric:
             for chunk in self._tiles(self._points, self._pool, max(1, _CHUNK_ELEMENTS // n)):
                 for top in range(0, n, _TRANSPOSED):
-                    part = slice(top, top + _TRANSPOSED)
-                    columns[part, left : left + len(chunk)] = chunk[:, part].T
+                    some = chunk[:, top : top + _TRANSPOSED]
+                    columns[top : top + _TRANSPOSED, left : left + len(chunk)] = some.T
                 left += len(chunk)
             return DenseMatrix(columns.T)
         for block in point_blocks(self._points):
