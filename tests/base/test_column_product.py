@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from internals import kernels
 
 # Less than a vector, a tile and more than one of rows, with what is left over.
-SHAPES = [(1, 1), (7, 3), (8, 4), (67, 13), (512, 64), (1_100, 30)]
+SHAPES = [(1, 1), (7, 3), (8, 4), (67, 13), (512, 64), (2_500, 30)]
 
 
 def multiplied(
@@ -21,7 +21,7 @@ def multiplied(
 ) -> NDArray[np.float64]:
     """V X in C, into an array whose numbers must all be replaced."""
     out = np.full((len(V), X.shape[1]), np.nan)
-    module.column_product(V, X, out)
+    module.column_product(V, X, out, None, None)
     return out
 
 
@@ -58,12 +58,33 @@ def test_other_arrays_are_refused(module: ModuleType) -> None:
     wrong = [np.ones((3, 4)), np.ones((3, 4), dtype=np.float32, order="F"), np.ones(12)]
     for X in wrong:
         with pytest.raises(ValueError, match="contiguous columns"):
-            module.column_product(V, X, out)
+            module.column_product(V, X, out, None, None)
     X = np.ones((4, 5), order="F")
     with pytest.raises(ValueError, match="expected 8 numbers"):
-        module.column_product(np.ones((2, 3)), X, np.empty((2, 5)))
+        module.column_product(np.ones((2, 3)), X, np.empty((2, 5)), None, None)
     with pytest.raises(ValueError, match="expected 10 numbers"):
-        module.column_product(np.ones((2, 4)), X, np.empty((2, 4)))
+        module.column_product(np.ones((2, 4)), X, np.empty((2, 4)), None, None)
+    for others in ((np.ones(3), np.ones(5)), (None, np.ones(4))):
+        with pytest.raises(ValueError, match="expected"):
+            module.column_product(np.ones((2, 4)), X, np.empty((2, 5)), *others)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("is_weighted", [True, False])
+def test_squares_come_with_products(
+    module: ModuleType, shape: tuple[int, int], is_weighted: bool
+) -> None:
+    rng = np.random.default_rng(7)
+    X, V = np.asfortranarray(rng.normal(size=shape)), rng.normal(size=(3, shape[0]))
+    weights = rng.uniform(size=shape[0]) if is_weighted else None
+    out, squares = np.full((3, shape[1]), np.nan), np.full(shape[1], np.nan)
+    module.column_product(V, X, out, weights, squares)
+    assert_allclose(out, V @ X, rtol=0, atol=1e-12)
+    expected = np.sum(X**2 * (1.0 if weights is None else weights[:, None]), axis=0)
+    assert_allclose(squares, expected, rtol=1e-13)
+    products, squares = kernels.start_sums(V, X, weights)
+    assert_allclose(products, V @ X, rtol=0, atol=1e-12)
+    assert_allclose(squares, expected, rtol=1e-13)
 
 
 @pytest.mark.parametrize("shape", [(4, 1), (1, 4), (1, 1), (5, 4)])

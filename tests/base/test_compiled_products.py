@@ -198,7 +198,21 @@ def test_gram_columns_of_features_outside_are_refused(module: ModuleType) -> Non
 
     def rows(given: NDArray[np.float64]) -> object:
         return module.new_rows(
-            given, None, None, None, one, one, 1.0, np.ones(3), np.ones((1, 3)), row, one, row, 1, 0
+            given,
+            None,
+            None,
+            None,
+            one,
+            one,
+            1.0,
+            np.ones(3),
+            np.ones((1, 3)),
+            row,
+            one,
+            row,
+            1,
+            0,
+            None,
         )
 
     out = np.empty((1, 3))
@@ -232,6 +246,7 @@ def test_gram_columns_come_with_columns_of_x(module: ModuleType) -> None:
         row,
         1,
         0,
+        None,
     )
     order = np.arange(n)[::-1].copy()
     out, columns = np.full((n, n), np.nan), np.full((n, 72), np.nan)

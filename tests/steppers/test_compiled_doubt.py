@@ -30,6 +30,7 @@ from internals import (
     MARGIN,
     UNDECIDED,
     compiled_rows,
+    penalties,
     tolerances,
 )
 from internals import Stop as StepStop
@@ -59,6 +60,13 @@ def test_tolerances_are_those_of_the_general_engine(name: str) -> None:
     expected = others[name] if name in others else getattr(tolerances, name)
     found = re.findall(rf"^#define {name} (\S+)$", sources(), re.MULTILINE)
     assert [float(value) for value in found] == [expected]
+
+
+@pytest.mark.parametrize("name", ["SPANNED", "LEAST", "NEGATIVE"])
+def test_pivots_of_kernel_centres_have_the_same_limits(name: str) -> None:
+    written = name.replace("LEAST", "LEAST_PIVOT")
+    (found,) = re.findall(rf"^#define {written} (\S+)$", sources(), re.MULTILINE)
+    assert float(found) == getattr(penalties, f"_{name}")
 
 
 def enumeration(name: str) -> dict[str, int]:

@@ -83,6 +83,7 @@ from greedyrls._data._points import MatrixPoints
 from greedyrls._data._recognise import opened as opened
 from greedyrls._data._sparse import SparseMatrix
 from greedyrls._data._views import RowsOf
+from greedyrls._features import _penalties as penalties
 from greedyrls._features._feature_space import FeatureSpace
 from greedyrls._features._gram import GramColumns
 from greedyrls._features._spread import follow_spread

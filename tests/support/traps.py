@@ -42,6 +42,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "take a compiled step": (_COMPILED_STEP, _COMPILED_FOLD_STEP),
     "remove by compiled steps": ("_steppers._compiled_moves.MovingStepper.remove",),
     "make rows for compiled steps": ("_steppers._compiled_rows.CompiledRows.__init__",),
+    "make the anchor of compiled steps": ("_steppers._compiled_rows.CompiledRows.anchor_products",),
     # Leave-one-out errors that are kept.
     "keep errors": ("_criteria._loo_loss.LossState._keep",),
     "drop errors": ("_criteria._loo_loss.LossState._drop",),

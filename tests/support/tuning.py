@@ -216,6 +216,8 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "compiled_least_kept": constant("_steppers._compiled_rows._LEAST_KEPT"),
     # Bytes that a compiled search of an outer fold may take for more features than at first.
     "compiled_room_bytes": constant("_steppers._compiled_search.ROOM_BYTES"),
+    # The same of a search that the state follows.
+    "compiled_stepper_room_bytes": constant("_steppers._compiled_stepper.ROOM_BYTES"),
     # Features that a compiled search has room for at first.
     "compiled_first_room": constant(
         "_steppers._compiled_stepper.FIRST_ROOM",

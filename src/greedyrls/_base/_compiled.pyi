@@ -92,7 +92,14 @@ def test_models(
     /,
 ) -> int: ...
 def most_dots() -> int: ...
-def column_product(V: NDArray[Any], X: NDArray[Any], out: NDArray[Any], /) -> None: ...
+def column_product(
+    V: NDArray[Any],
+    X: NDArray[Any],
+    out: NDArray[Any],
+    weights: NDArray[Any] | None,
+    squares: NDArray[Any] | None,
+    /,
+) -> None: ...
 def remove_worst(
     search: object,
     stays: bytes,

@@ -125,7 +125,9 @@ def _multiplied(
     return result
 
 
-def _by_columns(V: Float, X: NDArray[np.generic]) -> Float | None:
+def _by_columns(
+    V: Float, X: NDArray[np.generic], weights: Float | None, squares: Float | None
+) -> Float | None:
     """Do the same for X whose columns are contiguous, if V has so few rows that it pays."""
     module = native()
     if module is None or not 1 < V.shape[0] <= module.most_dots() or not has_rows(X.T):
@@ -135,7 +137,8 @@ def _by_columns(V: Float, X: NDArray[np.generic]) -> Float | None:
     if V.dtype != np.float64 or V.shape[0] * X.size >= LONG_CALL:
         return None  # long products have several threads of BLAS
     result = np.empty((V.shape[0], X.shape[1]))
-    module.column_product(np.ascontiguousarray(V), X.view(np.float64), result)
+    weights = None if weights is None else np.ascontiguousarray(weights)
+    module.column_product(np.ascontiguousarray(V), X.view(np.float64), result, weights, squares)
     return result
 
 
@@ -152,7 +155,7 @@ def product(V: Float, X: NDArray[np.generic]) -> Float:
     if (found := _multiplied(V, X, None, None)) is not None:
         return found
     if _is_blas_ready(X):
-        if (found := _by_columns(V, X)) is not None:
+        if (found := _by_columns(V, X, None, None)) is not None:
             return found
         result: Float = np.matmul(V, X)
         return result
@@ -166,6 +169,8 @@ def start_sums(V: Float, X: NDArray[np.generic], weights: Float | None) -> tuple
     """Return V X and the weighted sums of squares of the columns of X, in one pass."""
     squares = np.zeros(X.shape[1])
     if (found := _multiplied(V, X, weights, squares)) is not None:
+        return found, squares
+    if (found := _by_columns(V, X, weights, squares)) is not None:
         return found, squares
     products = np.zeros((V.shape[0], X.shape[1]))
     # At least a few rows (or columns) at a time, or a long row would be a tile of its own.

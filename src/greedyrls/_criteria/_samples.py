@@ -186,7 +186,7 @@ class SampleSpace(BlockSet[RowBlock]):
         return self._centred(len(indices), row_products(block, indices, True))
 
     def _centred(self, n_columns: int, answer: Products) -> Float:
-        """Return products without the means of X, which those of columns have only if far from 0."""
+        """Subtract the means of X, which products of columns have only if they are far from 0."""
         values, sums = self._features(*answer)
         if self._means is not None:
             first = 0 if self._has_far_means else n_columns

@@ -44,7 +44,7 @@ class Kernel:
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether k(x, c) is k(c, x) by its formula; functions of users are called as they ask."""
+        """Whether k(c, x) may be computed for k(x, c); functions of users are called as defined."""
         return self.function is None
 
     def __call__(self, X: Any, centers: Any, out: Float | None = None) -> Float:
@@ -58,16 +58,15 @@ class Kernel:
         return out
 
     def _of_squares(self, X: Float, centers: Float, out: Float | None) -> Float:
-        """Return exp(−γ ‖x − c‖²), whose exponents are a single product: no other temporaries."""
-        left = np.empty((len(X), X.shape[1] + 2))
-        left[:, :-2], left[:, -2], left[:, -1] = X, _squares(X), 1.0
-        left[:, :-2] *= 2.0 * self.gamma
-        left[:, -2] *= -self.gamma
-        right = np.empty((len(centers), left.shape[1]))
-        right[:, :-2], right[:, -2], right[:, -1] = centers, 1.0, _squares(centers)
-        right[:, -1] *= -self.gamma
-        values: Float = np.matmul(left, right.T, out=out)
+        """Return exp(−γ ‖x − c‖²) without temporaries.
+
+        Squares are no terms of the product: how it rounds depends on how many points there are.
+        """
+        values: Float = np.matmul(2.0 * X, centers.T, out=out)
+        values -= _squares(X)[:, None]
+        values -= _squares(centers)
         np.minimum(values, 0.0, out=values)
+        values *= self.gamma
         return np.exp(values, out=values)
 
     def _values(self, X: Any, centers: Any) -> Float:

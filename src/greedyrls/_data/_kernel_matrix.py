@@ -24,8 +24,12 @@ from ._points import MatrixPoints, point_blocks
 
 # Elements of a chunk at most (8 MiB): it is multiplied while it is in the cache.
 _CHUNK_ELEMENTS = 1 << 20
+# Values of a stored matrix that are computed together: they stay in the second-level cache.
+_WRITTEN_ELEMENTS = 1 << 17
 # Columns that are transposed at a time: their parts stay in the cache.
 _TRANSPOSED = 64
+# Rows of a square kernel matrix that are computed together, to the right of the diagonal.
+_MIRRORED = 128
 # The share of the memory limit that the values may take if they are stored.
 _STORED_SHARE = 0.5
 # Columns scored lately that are kept, and elements of them.
@@ -210,25 +214,57 @@ class StoredKernelMatrix(KernelMatrix):
 
     @cached_property
     def _whole(self) -> DenseMatrix:
-        (m, n), left = self.shape, 0
-        columns: Float = np.empty((n, m))
+        m, n = self.shape
+        columns: Float = np.empty((n, m))  # one per row
         if not self._kernel.is_symmetric:
-            for chunk in self._tiles(self._points, self._pool, max(1, _CHUNK_ELEMENTS // n)):
-                for top in range(0, n, _TRANSPOSED):
-                    part = slice(top, top + _TRANSPOSED)
-                    columns[part, left : left + len(chunk)] = chunk[:, part].T
-                left += len(chunk)
-            return DenseMatrix(columns.T)
+            self._transpose(columns)
+        elif self._is_square:
+            self._mirror(columns)
+        else:
+            self._fill(columns)
+        return DenseMatrix(columns.T)
+
+    @property
+    def _is_square(self) -> bool:
+        """Whether the candidates are all rows, in their order."""
+        m, n = self.shape
+        if isinstance(self._points, MatrixPoints) or self.row_of is None or m != n:
+            return False
+        return bool((self.row_of == np.arange(n)).all())
+
+    def _transpose(self, columns: Float) -> None:
+        """Call the kernel as it is defined, and transpose what it returns."""
+        n, left = len(columns), 0
+        for chunk in self._tiles(self._points, self._pool, max(1, _CHUNK_ELEMENTS // n)):
+            inside = slice(left, left + len(chunk))
+            for top in range(0, n, _TRANSPOSED):
+                columns[top : top + _TRANSPOSED, inside] = chunk[:, top : top + _TRANSPOSED].T
+            left = inside.stop
+
+    def _fill(self, columns: Float) -> None:
+        """Write values where they stay: to transpose them would take longer than the kernel."""
+        left = 0
         for block in point_blocks(self._points):
             inside = slice(left, left + int(block.shape[0]))
-            height = max(1, _CHUNK_ELEMENTS // max(1, int(block.shape[0])))
-            for top in range(0, n, height):
-                # Written where they stay: to transpose them would take longer than the kernel.
-                part = columns[top : top + height, inside]
-                self._kernel(self._pool[top : top + height], block, out=part)
-                self.evaluations += part.size
+            height = max(1, _WRITTEN_ELEMENTS // max(1, int(block.shape[0])))
+            for top in range(0, len(columns), height):
+                self._write(columns[top : top + height, inside], top, block)
             left = inside.stop
-        return DenseMatrix(columns.T)
+
+    def _mirror(self, columns: Float) -> None:
+        """Write the values on one side of the diagonal; those on the other side are the same."""
+        n = len(columns)
+        for top in range(0, n, _MIRRORED):
+            end = min(n, top + _MIRRORED)
+            self._write(columns[top:end, top:], top, self._points[top:])
+            for first in range(end, n, _TRANSPOSED):
+                last = min(n, first + _TRANSPOSED)
+                columns[first:last, top:end] = columns[top:end, first:last].T
+
+    def _write(self, out: Float, top: int, points: Any) -> None:
+        """Write the kernel of the candidates from `top` on and some points."""
+        self._kernel(self._pool[top : top + len(out)], points, out=out)
+        self.evaluations += out.size
 
     @property
     def host_array(self) -> NDArray[Any] | None:  # type: ignore[override]  # made on first use

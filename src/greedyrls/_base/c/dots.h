@@ -54,10 +54,23 @@ static void add_dots_of(int64_t vectors, const double *const *v, const double *c
 #undef CASE
 }
 
-/* out (count × n) = V (count × m) X, where columns of X are contiguous and `stride` numbers apart. */
+/* Σ w x² over some rows; all weights are 1 without `w`. */
+static double weighted_square(const double *w, const double *x, int64_t count) {
+    if (w == NULL) return dot(x, x, count);
+    Vector sums = AT(ZEROS);
+    double rest = 0.0;
+    int64_t j = 0;
+    for (; j + WIDTH <= count; j += WIDTH) sums += AT(w + j) * (AT(x + j) * AT(x + j));
+    for (; j < count; j++) rest += w[j] * (x[j] * x[j]);
+    return total_of(sums) + rest;
+}
+
+/* out (count × n) = V (count × m) X, where columns of X are contiguous and `stride` numbers apart; and the
+ * sums of squares of these columns with weights `w`, if `squares` is there. */
 static void column_product(const double *V, int64_t count, const double *X, int64_t m, int64_t n,
-                           int64_t stride, double *out) {
+                           int64_t stride, double *out, const double *w, double *squares) {
     memset(out, 0, (size_t)(count * n) * sizeof(double));
+    if (squares != NULL) memset(squares, 0, (size_t)n * sizeof(double));
     for (int64_t i = 0; i < n; i += DOT_COLUMNS)
         for (int64_t top = 0; top < m; top += DOT_ROWS) {
             const int64_t height = top + DOT_ROWS < m ? DOT_ROWS : m - top;
@@ -70,6 +83,8 @@ static void column_product(const double *V, int64_t count, const double *X, int6
                 for (int k = 0; k < DOT_VECTORS; k++) v[k] = V + (b + (k < vectors ? k : 0)) * m + top;
                 add_dots_of(vectors, v, x, height, b == 0 ? ahead : 0, out + b * n + i, n, n - i);
             }
+            for (int64_t c = 0; squares != NULL && c < DOT_COLUMNS && i + c < n; c++)
+                squares[i + c] += weighted_square(w == NULL ? NULL : w + top, x[c], height);
         }
 }
 

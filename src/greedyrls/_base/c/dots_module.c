@@ -10,32 +10,37 @@ static int has_contiguous_columns(const Py_buffer *x)
            && x->strides[1] >= 8 * x->shape[0] && x->strides[1] % 8 == 0;
 }
 
-/* column_product(V, X, out): out (count × n) = V (count × m) X. */
+/* column_product(V, X, out, weights, squares): out (count × n) = V (count × m) X, and the weighted sums of
+ * squares of columns of X, unless `squares` is None. */
 PyObject *column_product(PyObject *module, PyObject *arguments)
 {
-    PyObject *vectors, *matrix, *result;
-    Py_buffer x, v, out;
-    int is_done = 0;
+    PyObject *vectors, *matrix, *result, *weights, *squares;
+    Py_buffer x, v = {0}, out = {0}, w, sums;
+    int is_right = 1;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOO", &vectors, &matrix, &result)
+    if (!PyArg_ParseTuple(arguments, "OOOOO", &vectors, &matrix, &result, &weights, &squares)
         || PyObject_GetBuffer(matrix, &x, PyBUF_FORMAT | PyBUF_STRIDED_RO))
         return NULL;
     const Py_ssize_t count = PyObject_Length(vectors);
-    if (!has_contiguous_columns(&x))
+    is_right = count >= 0;
+    if (!has_contiguous_columns(&x)) {
         PyErr_SetString(PyExc_ValueError, "expected X of float64 with contiguous columns");
-    else if (count >= 0 && numbers(vectors, &v, 'd', count * x.shape[0], 0) != NULL) {
-        if (numbers(result, &out, 'd', count * x.shape[1], PyBUF_WRITABLE) != NULL) {
-            Py_BEGIN_ALLOW_THREADS
-            search_variant()->column_product(v.buf, count, x.buf, x.shape[0], x.shape[1],
-                                          x.strides[1] / 8, out.buf);
-            Py_END_ALLOW_THREADS
-            PyBuffer_Release(&out);
-            is_done = 1;
-        }
-        PyBuffer_Release(&v);
+        is_right = 0;
     }
-    PyBuffer_Release(&x);
-    if (!is_done)
+    const Py_ssize_t m = is_right ? x.shape[0] : 0, n = is_right ? x.shape[1] : 0;
+    is_right = is_right && numbers(vectors, &v, 'd', count * m, 0) != NULL
+               && numbers(result, &out, 'd', count * n, PyBUF_WRITABLE) != NULL;
+    const double *given = numbers_or_none(weights, &w, m, 0, &is_right);
+    double *made = numbers_or_none(squares, &sums, n, PyBUF_WRITABLE, &is_right);
+    if (is_right) {
+        Py_BEGIN_ALLOW_THREADS
+        search_variant()->column_product(v.buf, count, x.buf, m, n, x.strides[1] / 8, out.buf, given, made);
+        Py_END_ALLOW_THREADS
+    }
+    Py_buffer *views[] = {&x, &v, &out, &w, &sums};
+    for (int k = 0; k < 5; k++)
+        PyBuffer_Release(views[k]);
+    if (!is_right)
         return NULL;
     Py_RETURN_NONE;
 }

@@ -177,7 +177,7 @@ typedef struct Variant {
                         int64_t n_runners_up, int64_t *best, double *losses);
     int64_t most_dots; /* vectors with which `column_product` is faster than BLAS */
     void (*column_product)(const double *V, int64_t count, const double *X, int64_t m, int64_t n,
-                           int64_t stride, double *out);
+                           int64_t stride, double *out, const double *w, double *squares);
 } Variant;
 
 extern const Variant baseline_variant;
