@@ -20,8 +20,13 @@ from .._rows import loss_shares, row_products
 from ._stepper import Stop
 
 # What compiled steps return; the numbers are those of _base/c/search.h.
-TAKEN, DONE, IN_DOUBT, NEEDS_COLUMN, NEEDS_ANCHOR, NO_MEMORY = range(6)
-STOPS = {DONE: Stop.DONE, IN_DOUBT: Stop.IN_DOUBT, NO_MEMORY: Stop.NOT_AVAILABLE}
+TAKEN, DONE, IN_DOUBT, NEEDS_COLUMN, NEEDS_ANCHOR, NO_MEMORY, LOST = range(7)
+STOPS = {
+    DONE: Stop.DONE,
+    IN_DOUBT: Stop.IN_DOUBT,
+    NO_MEMORY: Stop.NOT_AVAILABLE,
+    LOST: Stop.LOST_DIGITS,
+}
 # The most runners-up, as in _base/c/search.h.
 MOST_RUNNERS_UP = 64
 # Features that a search has room for at first.

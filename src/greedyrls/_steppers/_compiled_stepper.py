@@ -25,6 +25,7 @@ from ._compiled_folds import compiled_fold_stepper
 from ._compiled_rows import (
     FIRST_ROOM,
     LOSSES,
+    LOST,
     MOST_RUNNERS_UP,
     NEEDS_ANCHOR,
     NEEDS_COLUMN,
@@ -119,7 +120,7 @@ class CompiledStepper:
             elif answer == TAKEN:
                 self._size += 1
             else:
-                return Stop.NOT_AVAILABLE
+                return Stop.LOST_DIGITS if answer == LOST else Stop.NOT_AVAILABLE
         return None
 
     def _start(self, last: int) -> None:
@@ -149,7 +150,8 @@ class CompiledStepper:
         while self._log.given == self._log.taken:
             stop = self._take_more(last)
             if stop is not None:
-                self.settle()
+                if stop is not Stop.LOST_DIGITS:
+                    self.settle()
                 return stop
         index = self._note(self._log.given)
         self._log.given += 1

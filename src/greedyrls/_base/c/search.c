@@ -33,7 +33,18 @@ static int begin(Search *search) {
         memcpy(search->inner, rows->correlation, t * n * sizeof(double));
     }
     measure_model(search);
+    search->total_weight = 0.0;
+    for (int64_t j = 0; j < rows->m; j++) search->total_weight += rows->weights[j];
+    search->growth = 1.0, search->initial_total = search->total;
     return TAKEN;
+}
+
+/* What came of adding a feature: its model may have lost digits. */
+static int added(Search *search, int result) {
+    if (result != TAKEN) return result;
+    const int64_t last = search->size - 1;
+    note_growth(search, growth_of_pivot(search, search->chosen[last], search->pivots[last]));
+    return is_model_known(search) ? TAKEN : LOST;
 }
 
 static int step(Search *search, int64_t n_runners_up, int64_t *best, double *losses) {
@@ -43,7 +54,7 @@ static int step(Search *search, int64_t n_runners_up, int64_t *best, double *los
     if (work == NULL) return NO_MEMORY;
     const int result = (search->keeps_z ? step_kept : step_bounded)(search, n_runners_up, best, losses, work);
     free(work);
-    return result;
+    return added(search, result);
 }
 
 static int add(Search *search, int64_t index) {
@@ -63,7 +74,7 @@ static int add(Search *search, int64_t index) {
         result = add_bounded(search, index, &best, rest);
     }
     free(work);
-    return result;
+    return added(search, result);
 }
 
 /* Whether `set_anchor` can make the products of an anchor, in no more time than it takes to ask for them. */
