@@ -108,6 +108,13 @@ def rows_of(
     return rows
 
 
+def passes_of(module: ModuleType, search: object) -> int:
+    """Return how many passes over X a search in C has made for anchors."""
+    passes = np.empty(1)
+    module.read(search, "passes", passes)
+    return int(passes[0])
+
+
 def steps_ahead(rows: CompiledRows, most: int) -> int:
     """Return how many steps are taken at a time, at most `most`."""
     return max(1, min(most, _AHEAD_ELEMENTS // max(1, rows.n_rows * rows.n_features)))

@@ -18,6 +18,7 @@ from ._compiled_rows import (
     TAKEN,
     CompiledRows,
     can_compile,
+    passes_of,
     rows_of,
     steps_ahead,
 )
@@ -31,7 +32,8 @@ class CompiledSearch:
         self._excluded = list(excluded)
         self._room = 0
         self.indices: list[int] = []
-        self.exact_evaluations = 0
+        self.exact_evaluations = self.passes = 0
+        self._passes_before = 0  # a search that began again
         self.handle: object = None
 
     def reach(self, size: int, last: int) -> bool:
@@ -60,7 +62,7 @@ class CompiledSearch:
             self._room,
             rows.keeps_z,
         )
-        self.indices = []
+        self.indices, self._passes_before = [], self.passes
 
     def _advance(self, size: int, last: int) -> bool:
         """Take steps, a few at a time so that an interrupt is noticed; False if there are none."""
@@ -71,6 +73,8 @@ class CompiledSearch:
         products = np.empty((count, min(self._room, rows.n_features)))
         assert self._module is not None
         found, answer = self._module.steps(self.handle, best, losses, sums, products, None, None)
+        if not rows.keeps_z:
+            self.passes = self._passes_before + passes_of(self._module, self.handle)
         if found:
             self.exact_evaluations = int(sums[found - 1, -2])
         self.indices += best[:found, 0].tolist()

@@ -36,6 +36,7 @@ from ._compiled_rows import (
     add_noted,
     can_compile,
     in_order,
+    passes_of,
     rows_of,
     steps_ahead,
 )
@@ -101,7 +102,7 @@ class CompiledStepper:
         self._size = 0  # features that the compiled search knows of
         self._width = 1 + n_runners_up
         self._log: _Log
-        self._evaluations = 0
+        self._evaluations = self._passes = 0
         self._measured: list[tuple[float, float]] = []  # losses and errors of the steps in the log
         self.runners_up: tuple[tuple[int, float], ...] = ()
 
@@ -139,7 +140,7 @@ class CompiledStepper:
             self._room,
             rows.keeps_z,
         )
-        self._size = self._evaluations = 0
+        self._size = self._evaluations = self._passes = 0
         capacity = min(self._room, rows.n_features)
         ahead = steps_ahead(rows, self._most_ahead)
         keeps_rows = isinstance(state, LossState)
@@ -177,10 +178,18 @@ class CompiledStepper:
             return STOPS[answer]
         log = self._log
         log.run(module, self._search)
+        self._count_passes()
         if isinstance(self._state, LossState) and log.r is not None and log.d is not None:
             r, d = log.r[: log.taken], log.d[: log.taken]
             self._measured = self._state.measured(*self._of_all_rows(r, d))
         return None
+
+    def _count_passes(self) -> None:
+        """Count the passes over X that C has made for anchors."""
+        if not self._rows.keeps_z:
+            passes = passes_of(self._module, self._search)
+            self._state.samples.passes += passes - self._passes
+            self._passes = passes
 
     def _take(self, index: int, ranking: Ranking, remaining: int) -> None:
         """Have the Gram column of a feature, computed with those that are likely needed next."""

@@ -591,7 +591,8 @@ static PyObject *add(PyObject *module, PyObject *arguments)
     return PyLong_FromLong(result);
 }
 
-/* Copy numbers of a search into an array: its sums, Gram matrix, r, d, anchor or counters. */
+/* Copy numbers of a search into an array: its sums, Gram matrix, r, d, anchor, counters or
+ * passes over X. */
 static PyObject *read_numbers(PyObject *module, PyObject *arguments)
 {
     PyObject *capsule, *out;
@@ -604,6 +605,7 @@ static PyObject *read_numbers(PyObject *module, PyObject *arguments)
         return NULL;
     const Rows *rows = search->rows;
     const double counters[] = {(double)search->n_evaluations, search->largest_drift};
+    const double passes = (double)search->n_passes;
     const double *source = NULL;
     int64_t count = 0, height = 1, stride = 0;
     if (strcmp(what, "sums") == 0)
@@ -618,6 +620,8 @@ static PyObject *read_numbers(PyObject *module, PyObject *arguments)
         source = search->g, height = rows->t, count = rows->m, stride = rows->ld;
     else if (strcmp(what, "counters") == 0)
         source = counters, count = 2;
+    else if (strcmp(what, "passes") == 0)
+        source = &passes, count = 1;
     else
         return PyErr_Format(PyExc_ValueError, "there is no %s in a search", what);
     Py_buffer room;

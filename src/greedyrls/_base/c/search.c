@@ -105,6 +105,7 @@ static void set_anchor(Search *search, const double *given) {
     const Rows *rows = search->rows;
     const int64_t n = rows->n, t = rows->t, ld = rows->ld, s = search->size, capacity = search->capacity;
     memcpy(search->anchor, search->g, (size_t)(t * ld) * sizeof(double));
+    search->n_passes += given == NULL;
     for (int64_t k = 0; k < t; k++) {
         double *RESTRICT anchored = search->anchored + k * n;
         if (given != NULL) memcpy(anchored, given + k * n, (size_t)n * sizeof(double));

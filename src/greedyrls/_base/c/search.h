@@ -112,6 +112,7 @@ typedef struct Search {
     /* Report of the last step. */
     int64_t wanted; /* the candidate whose Gram column is needed */
     int64_t n_evaluations;
+    int64_t n_passes;     /* over X, for anchors */
     double smallest_left; /* the smallest 1 − h with the candidate that was scored last */
     double steepness;     /* Σ (e/(1 − h))² with it, by which its loss multiplies rounding */
     int is_lost;          /* whether a candidate was scored whose loss is mostly rounding */
