@@ -172,6 +172,11 @@ class Plan:
         return replace(self, folds=folds)
 
 
+def has_compiled_steps(data: Data) -> bool:
+    """Return whether a search on the data may have taken compiled steps."""
+    return isinstance(data, LooData) and bool(data.compiled)
+
+
 def are_many(folds: Folds, n_features: int) -> bool:
     """Whether one factor for all folds costs less than a model for each.
 

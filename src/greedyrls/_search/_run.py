@@ -26,7 +26,7 @@ from ..path import (
 )
 from ._checkpoint import SearchLog
 from ._directions import exchanges, moves, retreat, set_after
-from ._plan import AnyState, Data, Plan
+from ._plan import AnyState, Data, Plan, has_compiled_steps
 from ._searching import forward, ignore_rounding, replay_together
 
 Callback = Callable[[Step], Any]
@@ -97,7 +97,9 @@ class Run:
         self._log = log
         self.steps = list(done)
         self._best, self._n_seen, self._n_forced = BestLosses(), 0, 0
-        self._n_reported = 0  # before the search was repeated
+        # Whether the search may be repeated without compiled steps, which have other rounding.
+        self.may_repeat: Callable[[], bool] = lambda: False
+        self._n_reported = 0  # before that
         self.stop_reason = StopReason.REACHED
 
     def restart(self, done: Sequence[Step]) -> None:
@@ -145,6 +147,8 @@ class Run:
                 raise
             self.stop_reason = StopReason.INTERRUPTED
         except NumericalLimit as error:
+            if self.may_repeat():
+                raise LostDigits from error
             self._reach_numerical_limit(error)
         except Spanned as error:
             if not self.steps:
@@ -313,6 +317,8 @@ class Search:
 
     def _path(self, size: int | None) -> SelectionPath:
         plan, run = self._plan, self._run
+        data, has_stepper = self._data, self._has_stepper  # no reference to the search itself
+        run.may_repeat = lambda: has_stepper and has_compiled_steps(data)
         is_open = run.stop_reason is StopReason.REACHED
         if is_open and (size is None or len(run.steps) < size):
             run.consume(self._steps, plan.direction.name in ("forward", "swap"), size)
