@@ -52,6 +52,7 @@ def sources() -> str:
     [
         *("TIE", "TIE_ROUNDING", "LOSS_ROUNDING", "SUM_ROUNDING", "TINY", "PARALLEL"),
         *("SMALLEST_D", "REFINED_PIVOT", "TRUSTED_PIVOT"),
+        *("KNOWN_LOSS", "Z_ROUNDING", "FAR_ROUNDING"),
         *("DRIFT_BOUND", "MARGIN", "UNDECIDED"),
     ],
 )

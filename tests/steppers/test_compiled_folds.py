@@ -115,7 +115,7 @@ def test_a_feature_that_others_nearly_span_is_left_to_numpy() -> None:
     y = X[:, 0] + 3e4 * (X[:, 6] - X[:, 0]) + 0.1 * rng.standard_normal(200)
     case = Case(X, y, 8, {"cv": np.arange(200) // 5, "alpha": 1e-6})
     path, answers = compiled(case)
-    assert Stop.IN_DOUBT in answers
+    assert Stop.LOST_DIGITS in answers
     with tuned(fold_engine="many"):
         assert_same(path, greedy_path(case.X, case.y, 8, **case.options))
 

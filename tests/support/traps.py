@@ -41,6 +41,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "add feature": ("_criteria._state.SelectionState.add", _COMPILED_STEP),
     "take a compiled step": (_COMPILED_STEP, _COMPILED_FOLD_STEP),
     "remove by compiled steps": ("_steppers._compiled_moves.MovingStepper.remove",),
+    "make products of an anchor": ("_steppers._compiled_rows.CompiledRows.anchor_products",),
     "make rows for compiled steps": ("_steppers._compiled_rows.CompiledRows.__init__",),
     "make the anchor of compiled steps": ("_steppers._compiled_rows.CompiledRows.anchor_products",),
     # Leave-one-out errors that are kept.

@@ -116,6 +116,8 @@ from ._sizes import TILE_ELEMENTS as TILE_ELEMENTS
 from ._text import printable as printable
 from ._text import quoted as quoted
 from ._tolerances import DWARFED as DWARFED
+from ._tolerances import FAR_ROUNDING as FAR_ROUNDING
+from ._tolerances import KNOWN_LOSS as KNOWN_LOSS
 from ._tolerances import LOSS_ROUNDING as LOSS_ROUNDING
 from ._tolerances import NO_DIGITS as NO_DIGITS
 from ._tolerances import PARALLEL as PARALLEL
@@ -127,6 +129,7 @@ from ._tolerances import TIE_ROUNDING as TIE_ROUNDING
 from ._tolerances import TINY as TINY
 from ._tolerances import TRUSTED_LOSS as TRUSTED_LOSS
 from ._tolerances import TRUSTED_PIVOT as TRUSTED_PIVOT
+from ._tolerances import Z_ROUNDING as Z_ROUNDING
 from ._values import ArrayValue as ArrayValue
 from ._values import is_whole as is_whole
 from ._warnings import GreedyRLSWarning as GreedyRLSWarning

@@ -65,6 +65,8 @@ class LooData(SearchData):
         super().__init__(problem)
         self.is_shared = is_shared  # several searches use them
         self.compiled: dict[Any, Any] = {}  # what compiled searches share, by their kind
+        self._arguments = block_rows, is_shared, n_jobs
+        self._untouched: LooData | None = None
         if problem.X.has_own_threads:
             n_jobs = 1
         if n_jobs > 1 and block_rows is None:
@@ -115,6 +117,15 @@ class LooData(SearchData):
         if len(self.constant):
             put(values, self.constant, 0.0)  # they have no products, only rounding
         return values
+
+    @property
+    def untouched(self) -> LooData:
+        """The same data without the Gram columns of compiled steps, which have other rounding."""
+        if not self.compiled:
+            return self
+        if self._untouched is None:
+            self._untouched = type(self)(self.problem, *self._arguments)
+        return self._untouched
 
     def loss_and_error(self, statistics: SampleStatistics) -> tuple[float, float]:
         """Return the leave-one-out loss, a weighted mean, and its standard error."""

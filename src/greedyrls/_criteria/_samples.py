@@ -42,8 +42,9 @@ from .._rows import (
 )
 from .._rows import Scores as Scores
 
-# A mean is far if its square is this many times the variance: Gram columns are centred again.
-_FAR = 1e4
+# A mean is far if its square is this many times the variance: Gram columns are centred again, as
+# the rounding of Σv times the mean would be as many units in the last place of them.
+_FAR = 1e2
 # Bytes that kept columns of all blocks together may take, however small X is.
 SPARE_BYTES = 1 << 22
 # Gram columns computed at a time where those of all features are.

@@ -7,7 +7,17 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import HOST, REFINED_PIVOT, SMALLEST_D, Float, put, to_host
+from .._base import (
+    FAR_ROUNDING,
+    HOST,
+    KNOWN_LOSS,
+    REFINED_PIVOT,
+    SMALLEST_D,
+    Z_ROUNDING,
+    Float,
+    put,
+    to_host,
+)
 from .._features import (
     FeatureSpace,
     GroupPairs,
@@ -93,6 +103,23 @@ class SelectionState(SearchState):
     def loss_sum(self) -> float:
         """The leave-one-out loss of the current model as a sum over rows and targets."""
         return total_of(self.statistics.g_r)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the loss is known to `KNOWN_LOSS`, as compiled code estimates it as well.
+
+        z of a feature is known to `Z_ROUNDING` of its length, and so are r, relative to y, and d:
+        e = r/d is then known to as much of (|y| + |e|)/d.
+        """
+        statistics = self.statistics
+        total = self.loss_sum
+        known = np.sqrt(total_of(self.target_energy)) + np.sqrt(total)
+        means = self.start.means[self.selected]
+        scales = self.features.scale[self.selected]
+        scales = scales + FAR_ROUNDING * self.start.total_weight * np.square(means)
+        growth = np.max(scales * self.features.inverse_pivots, initial=1.0)
+        rounding = Z_ROUNDING * np.sqrt(growth * total_of(statistics.g_g)) * known
+        return bool(rounding <= KNOWN_LOSS * max(total, total_of(self.data.statistics.g_r)))
 
     def mean_loss(self, total: float) -> float:
         """Convert a sum over rows and targets to the weighted mean over both."""

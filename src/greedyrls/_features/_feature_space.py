@@ -183,6 +183,12 @@ class FeatureSpace:
         """Return A_ii, the scale of a feature's pivot."""
         return float(self._squares[index] + self.penalty.of(index))
 
+    @property
+    def inverse_pivots(self) -> Float:
+        """1/δ of the chosen features when they were added, (|S|)."""
+        pivots: Float = np.square(np.diagonal(self._inverse)[: self.size])
+        return pivots
+
     def set_anchor(self, products: Float) -> None:
         """Set the anchor a from a·x_i of all features (t × n); stores a·z_i."""
         s = self.size

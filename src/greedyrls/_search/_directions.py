@@ -31,12 +31,17 @@ class _Moves:
     """Additions and removals of a search, compiled where they can be."""
 
     def __init__(
-        self, state: Any, criterion: Criterion, n_features: int, n_runners_up: int
+        self,
+        state: Any,
+        criterion: Criterion,
+        n_features: int,
+        n_runners_up: int,
+        is_compiled: bool,
     ) -> None:
         state.keep_columns()
         self._state, self._criterion = state, criterion
         self._n_features, self._n_runners_up = n_features, n_runners_up
-        self._compiled = moves_for(state, criterion, n_runners_up)
+        self._compiled = moves_for(state, criterion, n_runners_up) if is_compiled else None
 
     def add(self) -> Step:
         """Add the best feature; others will take the place of those that are removed again."""
@@ -48,7 +53,14 @@ class _Moves:
                 runners_up = runners_up_of(state, compiled.runners_up)
                 return step_of(state, (feature,), runners_up, False, began)
         remaining = max(self._n_features - n_entries(state), LIKELY_ADDED)
-        return add_best(state, self._criterion, remaining, self._n_runners_up)
+        step = add_best(state, self._criterion, remaining, self._n_runners_up)
+        self._check()
+        return step
+
+    def _check(self) -> None:
+        """Raise an error if compiled steps would have lost digits where the search is now."""
+        if self._compiled is not None:
+            self._compiled.check()
 
     def remove(self, protected: Collection[int], below: float) -> Step | None:
         """Remove the worst feature if the loss is below `below` without it.
@@ -73,6 +85,7 @@ class _Moves:
             if not state.loss < below:
                 self._move_to(before, is_removal=False)
                 return None
+            self._check()
         return step_of(state, gone, choice.runners_up, False, began, "remove")
 
     def _removal(self, removed: Removed, began: float) -> Step | None:
@@ -131,6 +144,7 @@ def floating(
     n_runners_up: int = 0,
     protected: Collection[int] = (),
     done: Sequence[Step] = (),
+    is_compiled: bool = True,
 ) -> Iterator[Step]:
     """Sequential floating forward selection, after the steps that are done.
 
@@ -138,7 +152,8 @@ def floating(
     its size so far. The search ends at `n_features` when no removal helps. It terminates, because
     every removal lowers the best loss of a size and the number of sets is finite.
     """
-    moves, size = _Moves(state, criterion, n_features, n_runners_up), n_entries(state)
+    moves = _Moves(state, criterion, n_features, n_runners_up, is_compiled)
+    size = n_entries(state)
     best, visited = {size: state.loss}, _Visited(state, n_runners_up)
     for count, step in _with_sizes(done):
         best[count] = min(step.loss, best.get(count, step.loss))
@@ -179,6 +194,7 @@ def foba(
     n_runners_up: int = 0,
     protected: Collection[int] = (),
     earlier_gains: Mapping[int, float] | None = None,
+    is_compiled: bool = True,
 ) -> Iterator[Step]:
     """Zhang's adaptive forward–backward search.
 
@@ -188,7 +204,7 @@ def foba(
     size visited infinitely often would have infinitely many different losses, but the number of
     sets is finite.
     """
-    moves = _Moves(state, criterion, n_features, n_runners_up)
+    moves = _Moves(state, criterion, n_features, n_runners_up, is_compiled)
     size, gains = n_entries(state), dict(earlier_gains or {})  # by size
     while True:
         while gains.get(size, 0.0) > 0.0:
@@ -307,18 +323,20 @@ def moves(
     n_runners_up: int,
     done: Sequence[Step],
     initial_loss: float,
+    is_compiled: bool = True,
 ) -> Iterator[Step]:
     """Return the steps of a search that adds and removes features, after those that are done."""
     forced = state.problem.forced
     if direction.name == "floating":
-        return floating(state, criterion, n_features, n_runners_up, forced, done)
+        return floating(state, criterion, n_features, n_runners_up, forced, done, is_compiled)
     assert direction.ratio is not None
     gains, before = dict[int, float](), initial_loss
     for size, step in _with_sizes(done):
         if step.action == "add" and not step.forced:
             gains[size] = before - step.loss
         before = step.loss
-    return foba(state, criterion, n_features, direction.ratio, n_runners_up, forced, gains)
+    arguments = state, criterion, n_features, direction.ratio, n_runners_up, forced, gains
+    return foba(*arguments, is_compiled)
 
 
 def set_after(steps: Sequence[Step]) -> list[int]:

@@ -129,17 +129,25 @@ class Plan:
         is_plain = self.loss.name == "squared" and self.direction.name == "forward"
         return is_plain and problem.costs is None and gains_by_compiled_folds(problem, folds)
 
-    def search(self, data: Data, alpha: float, capacity: int) -> tuple[AnyState, Criterion]:
-        """A search from the empty model, with room for so many features or groups."""
+    def search(
+        self, data: Data, alpha: float, capacity: int, has_stepper: bool = True
+    ) -> tuple[AnyState, Criterion]:
+        """A search from the empty model, with room for so many features or groups.
+
+        Without a stepper it is the one that would run where steps are not compiled.
+        """
         capacity = data.problem.n_columns(capacity)
         if isinstance(data, FoldData):
             return FoldState(data, alpha, self.loss, capacity), EveryCandidate()
         if isinstance(data, ManyFoldData):
-            if data.is_lost(alpha):
+            if data.is_lost(alpha) or not (
+                has_stepper or are_many(data.folds, data.problem.n_features)
+            ):
                 if data.by_models is None:
                     data.by_models = FoldData(data.problem, data.folds)
                 return FoldState(data.by_models, alpha, self.loss, capacity), EveryCandidate()
             return ManyFoldState(data, alpha, self.loss, capacity), EveryCandidate()
+        data = data if has_stepper else data.untouched
         if self.loss.name == "squared":
             return SelectionState(data, alpha, capacity), LeaveOneOut(self.strategy)
         return LossState(data, alpha, self.loss, capacity), EveryCandidate()
@@ -162,6 +170,11 @@ class Plan:
                 f"Within the training rows of an outer fold (alpha_cv): {error}"
             ) from error
         return replace(self, folds=folds)
+
+
+def has_compiled_steps(data: Data) -> bool:
+    """Return whether a search on the data may have taken compiled steps."""
+    return isinstance(data, LooData) and bool(data.compiled)
 
 
 def are_many(folds: Folds, n_features: int) -> bool:

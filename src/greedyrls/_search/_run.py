@@ -14,6 +14,7 @@ import numpy as np
 from .._base import NumericalWarning, Progress, counted, progress_bar
 from .._criteria import Criterion, NumericalLimit, Spanned
 from .._problem import Problem
+from .._steppers import LostDigits
 from ..path import (
     BestLosses,
     Counters,
@@ -25,7 +26,7 @@ from ..path import (
 )
 from ._checkpoint import SearchLog
 from ._directions import exchanges, moves, retreat, set_after
-from ._plan import AnyState, Data, Plan
+from ._plan import AnyState, Data, Plan, has_compiled_steps
 from ._searching import forward, ignore_rounding, replay_together
 
 Callback = Callable[[Step], Any]
@@ -96,7 +97,16 @@ class Run:
         self._log = log
         self.steps = list(done)
         self._best, self._n_seen, self._n_forced = BestLosses(), 0, 0
+        # Whether the search may be repeated without compiled steps, which have other rounding.
+        self.may_repeat: Callable[[], bool] = lambda: False
+        self._n_reported = 0  # before that
         self.stop_reason = StopReason.REACHED
+
+    def restart(self, done: Sequence[Step]) -> None:
+        """Take all steps after those that are done again; what was reported is not repeated."""
+        self._n_reported = len(self.steps)
+        self.steps = list(done)
+        self._best, self._n_seen, self._n_forced = BestLosses(), 0, 0
 
     def consume(
         self, steps: Iterator[Step], is_growing: bool = True, until: int | None = None
@@ -117,6 +127,8 @@ class Run:
         try:
             for step in steps:
                 self.steps.append(step)
+                if len(self.steps) <= self._n_reported:
+                    continue
                 if bar is not None:
                     bar.update(step.loss)
                 if self._callback is not None and self.says_stop(self._callback(step)):
@@ -135,6 +147,8 @@ class Run:
                 raise
             self.stop_reason = StopReason.INTERRUPTED
         except NumericalLimit as error:
+            if self.may_repeat():
+                raise LostDigits from error
             self._reach_numerical_limit(error)
         except Spanned as error:
             if not self.steps:
@@ -214,6 +228,7 @@ class Search:
     ) -> None:
         self._plan, self._data, self._alpha, self._limits = plan, data, alpha, limits
         self._watch = watch
+        self._has_stepper = True
         self._spent = Counters(passes=first_pass)
         self._began = time.perf_counter() if began is None else began
         self._start()
@@ -229,18 +244,17 @@ class Search:
                 self._half, done = half, (*done, half)
         else:
             done, stopped = self._replayed(done, stopped, log)
+        self._done = done
         self._run = Run(limits, watch, done, log, plan.direction.name == "swap")
         if stopped:
             self._run.stop_reason = StopReason.CALLBACK
         elif self._run.is_stale():
             self._run.stop_reason = StopReason.NO_IMPROVEMENT
-        self._steps = _remaining(
-            plan, self._state, self._criterion, limits, watch, done, self._initial_loss
-        )
+        self._steps = self._remaining()
 
     def _start(self) -> None:
         self._state, self._criterion = self._plan.search(
-            self._data, self._alpha, self._limits.capacity
+            self._data, self._alpha, self._limits.capacity, self._has_stepper
         )
         if self._plan.direction.name != "forward":
             self._state.keep_columns()
@@ -265,9 +279,46 @@ class Search:
         self._start()
         return (), False
 
+    def _remaining(self) -> Iterator[Step]:
+        """Return the steps after those that are done."""
+        return _remaining(
+            self._plan,
+            self._state,
+            self._criterion,
+            self._limits,
+            self._watch,
+            self._done,
+            self._initial_loss,
+            self._has_stepper,
+        )
+
     def path(self, size: int | None = None) -> SelectionPath:
         """Return the path to a size, or to the end; only a search that adds can pause."""
+        try:
+            return self._path(size)
+        except LostDigits:
+            self._repeat()
+            return self._path(size)
+
+    def _repeat(self) -> None:
+        """Begin again with the general engine alone: losses have lost digits.
+
+        From there on rounding might decide, and the answer would depend on whether steps are
+        compiled. To let the general engine take over is not enough: its own rounding depends on how
+        it came to a model.
+        """
+        state, self._has_stepper = self._state, False
+        self._spent += Counters(state.passes, state.exact_evaluations, state.rebuilds)
+        self._start()
+        self._initial_loss = self._state.loss
+        self._done, _ = self._replayed(self._done, False, None)
+        self._run.restart(self._done)
+        self._steps = self._remaining()
+
+    def _path(self, size: int | None) -> SelectionPath:
         plan, run = self._plan, self._run
+        data, has_stepper = self._data, self._has_stepper  # no reference to the search itself
+        run.may_repeat = lambda: has_stepper and has_compiled_steps(data)
         is_open = run.stop_reason is StopReason.REACHED
         if is_open and (size is None or len(run.steps) < size):
             run.consume(self._steps, plan.direction.name in ("forward", "swap"), size)
@@ -288,6 +339,7 @@ def _remaining(
     watch: Watch,
     done: Sequence[Step],
     initial_loss: float,
+    has_stepper: bool,
 ) -> Iterator[Step]:
     """Yield the steps after those that are done.
 
@@ -299,9 +351,9 @@ def _remaining(
         yield step
     arguments = state, criterion, limits.size, watch.n_runners_up
     if plan.direction.name in ("floating", "foba"):
-        yield from moves(plan.direction, *arguments, steps, initial_loss)
+        yield from moves(plan.direction, *arguments, steps, initial_loss, has_stepper)
     elif all(step.action == "add" for step in done):
-        yield from forward(*arguments)  # for "swap", exchanges follow
+        yield from forward(*arguments, has_stepper)  # for "swap", exchanges follow
 
 
 def exchange_path(

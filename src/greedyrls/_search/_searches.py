@@ -153,13 +153,13 @@ class Searches:
         if row not in self._compiled:
             self._compiled[row] = self._compiled_search(row)
         search, limits = self._compiled[row], self._limits
-        began = time.perf_counter()
+        began, passes_before = time.perf_counter(), 0 if search is None else search.passes
         if search is None or not search.reach(min(size, limits.size), limits.size):
             self._compiled[row] = None
             return None
         seconds = self._reported.get(row, Counters()).seconds + time.perf_counter() - began
         first, self._first_pass = self._first_pass, 0
-        passes = self._reported.get(row, Counters()).passes + first
+        passes = self._reported.get(row, Counters()).passes + first + search.passes - passes_before
         counters = Counters(passes, search.exact_evaluations, 0, seconds)
         return Reached(search, self.spent(row, counters))
 

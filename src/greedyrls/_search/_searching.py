@@ -55,20 +55,27 @@ def add_together(
 
 
 def forward(
-    state: State, criterion: Criterion, n_features: int, n_runners_up: int = 0
+    state: State,
+    criterion: Criterion,
+    n_features: int,
+    n_runners_up: int = 0,
+    has_stepper: bool = True,
 ) -> Iterator[Step]:
     """Add the best feature (or group) until there are n_features, or the budget is spent.
 
     Where there is a stepper, it takes the steps that it can.
     """
-    stepping = stepping_for(state, criterion, n_runners_up)
+    stepping = stepping_for(state, criterion, n_runners_up) if has_stepper else None
     while (count := n_entries(state)) < n_features and affords_more(state):
         began, feature = time.perf_counter(), None
         if stepping is not None:
             with ignore_rounding():
                 feature = stepping.step(n_features)
         if feature is None:
-            yield add_best(state, criterion, n_features - count, n_runners_up)
+            step = add_best(state, criterion, n_features - count, n_runners_up)
+            if stepping is not None:
+                stepping.check()
+            yield step
         else:
             assert stepping is not None
             runners_up = runners_up_of(state, stepping.runners_up)

@@ -7,4 +7,5 @@ from ._compiled_search import CompiledSearch as CompiledSearch
 from ._compiled_search import compiled_search as compiled_search
 from ._compiled_tests import CompiledTests as CompiledTests
 from ._compiled_tests import best_positions as best_positions
+from ._stepper import LostDigits as LostDigits
 from ._stepper import stepping_for as stepping_for

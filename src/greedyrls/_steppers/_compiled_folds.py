@@ -10,7 +10,7 @@ from types import ModuleType
 
 import numpy as np
 
-from .._base import Float, native
+from .._base import FAR_ROUNDING, Float, native
 from .._criteria import ManyFoldData, ManyFoldState
 from .._features import Ranking, note_step
 from .._problem import Folds, Problem
@@ -91,6 +91,7 @@ class CompiledFolds:
             tau,
             errors,
             np.ascontiguousarray(start.diagonal),
+            FAR_ROUNDING * start.total_weight * np.square(start.means),
             np.square(errors).sum(axis=1),
         )
 
@@ -165,18 +166,20 @@ class CompiledFoldStepper:
         selected = self._state.selected
         while self._size < len(selected):
             later = selected[self._size + 1 :]
-            if self._add(selected[self._size], *in_order(later)) is None:
-                return Stop.NOT_AVAILABLE
+            added = self._add(selected[self._size], *in_order(later))
+            if isinstance(added, Stop):
+                return added
         return None
 
-    def _add(self, index: int, ranking: Ranking, remaining: int) -> Float | None:
-        """Add a feature to the compiled search; its Gram column, or None if it is in doubt."""
+    def _add(self, index: int, ranking: Ranking, remaining: int) -> Float | Stop:
+        """Add a feature to the compiled search; its Gram column, or why that is not possible."""
         state = self._state
         column = np.ascontiguousarray(state.gram.take(index, ranking, remaining))
         column[state.data.constant] = 0.0
         rows = self._folds.column(index)
-        if self._module.fold_add(self._search, index, column, rows, self._sums) != TAKEN:
-            return None
+        answer = self._module.fold_add(self._search, index, column, rows, self._sums)
+        if answer != TAKEN:
+            return STOPS[answer]
         self._size += 1
         return column
 
@@ -188,18 +191,15 @@ class CompiledFoldStepper:
             self._start(last)
             self._n_whole = n_whole
             if (stop := self._catch_up()) is not None:
-                self.settle()
-                return stop
+                return self._stopped(stop)
         answer = module.fold_choose(self._search, self._best, self._losses)
         if answer != TAKEN:
-            self.settle()
-            return STOPS[answer]
+            return self._stopped(STOPS[answer])
         index = int(self._best[0])
         state.samples.exact_evaluations += state.problem.n_available - self._size
         column = self._add(index, self._ranking, last - self._size)
-        if column is None:
-            self.settle()
-            return Stop.IN_DOUBT
+        if isinstance(column, Stop):
+            return self._stopped(column)
         products = np.append(column[state.selected], state.start.diagonal[index])
         note_step(state.features, index, products)
         state.barred[index] = np.inf
@@ -211,6 +211,12 @@ class CompiledFoldStepper:
             if other >= 0
         )
         return index
+
+    def _stopped(self, stop: Stop) -> Stop:
+        """Leave the next step to the general engine."""
+        if stop is not Stop.LOST_DIGITS:
+            self.settle()
+        return stop
 
     def _ranking(self, count: int) -> list[int]:
         """The candidates of smallest loss in the last step, best first."""

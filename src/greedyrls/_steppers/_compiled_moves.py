@@ -25,9 +25,9 @@ from .._criteria import (
 )
 from .._features import Ranking, note_set
 from .._problem import Loss, make_loss
-from ._compiled_rows import DONE, MOST_RUNNERS_UP, N_COUNTERS, TAKEN, can_compile
+from ._compiled_rows import DONE, MOST_RUNNERS_UP, N_COUNTERS, STOPS, TAKEN, can_compile
 from ._compiled_stepper import CompiledStepper
-from ._stepper import Stepping
+from ._stepper import Stepping, check_digits
 
 # To start at a set takes about so many nanoseconds for each row, for which there are arrays, for
 # each number of the chosen columns, which are gathered, and for each product of two of m or n.
@@ -86,6 +86,11 @@ class MovingStepper(CompiledStepper):
         self._n_behind, self._is_ahead = 0, False
 
     @property
+    def state(self) -> SelectionState:
+        """The state that is moved."""
+        return self._state
+
+    @property
     def size(self) -> int:
         """The number of features of the search."""
         return self._size
@@ -121,10 +126,13 @@ class MovingStepper(CompiledStepper):
         state.features.selected[:] = features
         open_candidates(state)
         self._search = None
-        if self.begin(last) is None:
+        stop = self.begin(last)
+        if stop is None:
             self._note_set()
             if state.statistics.smallest_d >= SMALLEST_D:
                 return True
+        else:
+            check_digits(stop)
         state.features.selected[:] = before
         return False
 
@@ -150,6 +158,7 @@ class MovingStepper(CompiledStepper):
         if answer == DONE:
             return Removed(None)
         if answer != TAKEN:
+            check_digits(STOPS[answer])
             return None
         index, *others = self._gone.tolist()
         selected.remove(index)
@@ -171,7 +180,7 @@ class Moves:
 
     def __init__(self, stepper: MovingStepper) -> None:
         self._stepper = stepper
-        self._stepping = Stepping(stepper)
+        self._stepping = Stepping(stepper, lambda: stepper.state.is_known)
 
     def step(self, last: int) -> int | None:
         """The feature that was added; None if the criterion is to take this step."""
@@ -186,6 +195,10 @@ class Moves:
         """Let the state know the current model."""
         if self._stepping.is_under_way:
             self._stepper.complete()
+
+    def check(self) -> None:
+        """Raise an error if the general engine has led to a model whose loss has lost digits."""
+        self._stepping.check()
 
     def remove(self, protected: Collection[int], below: float) -> Removed | None:
         """Remove the worst feature if the loss is then below `below`.

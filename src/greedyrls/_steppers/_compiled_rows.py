@@ -20,12 +20,19 @@ from .._rows import loss_shares
 from ._stepper import Stop
 
 # What compiled steps return; the numbers are those of _base/c/search.h.
-TAKEN, DONE, IN_DOUBT, NEEDS_COLUMN, NEEDS_ANCHOR, NO_MEMORY = range(6)
-STOPS = {DONE: Stop.DONE, IN_DOUBT: Stop.IN_DOUBT, NO_MEMORY: Stop.NOT_AVAILABLE}
+TAKEN, DONE, IN_DOUBT, NEEDS_COLUMN, NEEDS_ANCHOR, NO_MEMORY, LOST = range(7)
+STOPS = {
+    DONE: Stop.DONE,
+    IN_DOUBT: Stop.IN_DOUBT,
+    NO_MEMORY: Stop.NOT_AVAILABLE,
+    LOST: Stop.LOST_DIGITS,
+}
 # The most runners-up, as in _base/c/search.h.
 MOST_RUNNERS_UP = 64
-# What is counted, after the sums of a model: evaluations, the largest drift, passes over X.
-N_COUNTERS = 3
+# What is counted, after the sums of a model: evaluations, and the largest drift.
+N_COUNTERS = 2
+# Whether compiled searches may compute Gram columns that they lack by themselves.
+_MAY_FETCH = True
 # Features that a search has room for at first.
 FIRST_ROOM = 64
 # Bytes that a search may take for more features than it has room for at first.
@@ -109,6 +116,13 @@ def rows_of(
     return rows
 
 
+def passes_of(module: ModuleType, search: object) -> int:
+    """Return how many passes over X a search in C has made for anchors."""
+    passes = np.empty(1)
+    module.read(search, "passes", passes)
+    return int(passes[0])
+
+
 def steps_ahead(rows: CompiledRows, most: int) -> int:
     """Return how many steps are taken at a time, at most `most`."""
     return max(1, min(most, _AHEAD_ELEMENTS // max(1, rows.n_rows * rows.n_features)))
@@ -173,8 +187,8 @@ class CompiledRows:
         self.gram = GramColumns(self._weak_fetch(), self._most_kept, retained=True)
         if centers is not None:
             self.gram.narrow()
-        # Whether compiled searches compute Gram columns that they lack by themselves.
-        self.fetches = centers is None and (self.is_packed or self._is_multiplied)
+        is_known = self.is_packed or self._is_multiplied
+        self.fetches = _MAY_FETCH and centers is None and is_known
         self._most_gathered = max(_LEAST_GATHERED_BYTES, int(self._n_bytes * _GATHERED_SHARE)) // 8
         if self.fetches:
             module.let_fetch(self.handle, self._most_kept, self._most_gathered)

@@ -19,6 +19,7 @@ from ._compiled_rows import (
     TAKEN,
     CompiledRows,
     can_compile,
+    passes_of,
     rows_of,
     steps_ahead,
 )
@@ -32,7 +33,8 @@ class CompiledSearch:
         self._excluded = list(excluded)
         self._room = 0
         self.indices: list[int] = []
-        self.exact_evaluations = 0
+        self.exact_evaluations = self.passes = 0
+        self._passes_before = 0  # a search that began again
         self.handle: object = None
 
     def reach(self, size: int, last: int) -> bool:
@@ -61,7 +63,7 @@ class CompiledSearch:
             self._room,
             rows.keeps_z,
         )
-        self.indices = []
+        self.indices, self._passes_before = [], self.passes
 
     def _advance(self, size: int, last: int) -> bool:
         """Take steps, a few at a time so that an interrupt is noticed; False if there are none."""
@@ -75,6 +77,8 @@ class CompiledSearch:
         found, answer = self._module.steps(
             self.handle, best, losses, sums, products, None, None, last - taken, 1
         )
+        if not rows.keeps_z:
+            self.passes = self._passes_before + passes_of(self._module, self.handle)
         if found:
             self.exact_evaluations = int(sums[found - 1, -N_COUNTERS])
         self.indices += best[:found, 0].tolist()

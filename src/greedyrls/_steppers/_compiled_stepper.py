@@ -25,6 +25,7 @@ from ._compiled_folds import compiled_fold_stepper
 from ._compiled_rows import (
     FIRST_ROOM,
     LOSSES,
+    LOST,
     MOST_RUNNERS_UP,
     N_COUNTERS,
     NEEDS_ANCHOR,
@@ -36,6 +37,7 @@ from ._compiled_rows import (
     add_noted,
     can_compile,
     in_order,
+    passes_of,
     rows_of,
     steps_ahead,
 )
@@ -119,7 +121,7 @@ class CompiledStepper:
             elif answer == TAKEN:
                 self._size += 1
             else:
-                return Stop.NOT_AVAILABLE
+                return Stop.LOST_DIGITS if answer == LOST else Stop.NOT_AVAILABLE
         return None
 
     def _start(self, last: int) -> None:
@@ -149,7 +151,8 @@ class CompiledStepper:
         while self._log.given == self._log.taken:
             stop = self._take_more(last)
             if stop is not None:
-                self.settle()
+                if stop is not Stop.LOST_DIGITS:
+                    self.settle()
                 return stop
         index = self._note(self._log.given)
         self._log.given += 1
@@ -176,10 +179,18 @@ class CompiledStepper:
             return STOPS[answer]
         log = self._log
         log.run(module, self._search, last - self._size)
+        self._count_passes()
         if isinstance(self._state, LossState) and log.r is not None and log.d is not None:
             r, d = log.r[: log.taken], log.d[: log.taken]
             self._measured = self._state.measured(*self._of_all_rows(r, d))
         return None
+
+    def _count_passes(self) -> None:
+        """Count the passes over X that C has made."""
+        if not self._rows.keeps_z:
+            passes = passes_of(self._module, self._search)
+            self._state.samples.passes += passes - self._passes
+            self._passes = passes
 
     def _take(self, index: int, ranking: Ranking, remaining: int) -> None:
         """Have the Gram column of a feature, computed with those that are likely needed next."""
@@ -237,10 +248,9 @@ class CompiledStepper:
         """Let the state know the sums of a model, and what was counted so far."""
         state = self._state
         state.statistics = SampleStatistics.unpacked(sums[:-N_COUNTERS])
-        evaluations, drift, passes = sums[-N_COUNTERS:].tolist()
+        evaluations, drift = sums[-N_COUNTERS:].tolist()
         state.samples.exact_evaluations += int(evaluations) - self._evaluations
-        state.samples.passes += int(passes) - self._passes
-        self._evaluations, self._passes = int(evaluations), int(passes)
+        self._evaluations = int(evaluations)
         state.largest_drift = max(state.largest_drift, drift)
 
     def _of_all_rows(self, r: Float, d: Float) -> tuple[Float, Float]:

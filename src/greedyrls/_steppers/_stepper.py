@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from typing import Protocol
 
@@ -11,12 +12,17 @@ from .._criteria import Criterion, FoldState, LeaveOneOut, SelectionState, State
 _LONGEST_PAUSE = 15
 
 
+class LostDigits(ArithmeticError):
+    """Losses are not known as well as they have to be: the general engine repeats the search."""
+
+
 class Stop(Enum):
     """Why a stepper leaves the next step to the criterion."""
 
     DONE = "It leads beyond the features that were asked for, or that it has room for."
     NEEDS_COLUMNS = "The Gram column of the best candidate was not computed yet."
     IN_DOUBT = "Rounding may decide it: a tie, a pivot without digits, drift, a leverage of 1."
+    LOST_DIGITS = "Rounding is more of a loss than engines may differ: the search is repeated."
     NOT_AVAILABLE = "Steps of this kind of model are not implemented."
 
 
@@ -50,11 +56,18 @@ class Stepper(Protocol):
         ...
 
 
+def check_digits(stop: Stop) -> None:
+    """Raise an error if a search cannot go on from where a stepper stopped."""
+    if stop is Stop.LOST_DIGITS:
+        raise LostDigits("losses have lost digits")
+
+
 class Stepping:
     """Asks a stepper for steps; after repeated fallbacks, backs off exponentially."""
 
-    def __init__(self, stepper: Stepper) -> None:
-        self._stepper = stepper
+    def __init__(self, stepper: Stepper, is_known: Callable[[], bool] | None = None) -> None:
+        """`is_known` says whether the loss after a step of the criterion is known well enough."""
+        self._stepper, self._is_known = stepper, is_known
         self._taken: int | None = None  # since the stepper began; None if it is not under way
         self._pause = self._longer = 0
 
@@ -64,16 +77,24 @@ class Stepping:
             if self._pause:
                 self._pause -= 1
                 return None
-            if self._stepper.begin(last) is not None:
+            stop = self._stepper.begin(last)
+            if stop is not None:
+                check_digits(stop)
                 return None
             self._taken = 0
         answer = self._stepper.step(last)
         if not isinstance(answer, Stop):
             self._taken += 1
             return answer
+        check_digits(answer)
         self._longer = 0 if self._taken else min(_LONGEST_PAUSE, 2 * self._longer + 1)
         self._pause, self._taken = self._longer, None
         return None
+
+    def check(self) -> None:
+        """Raise an error if the criterion has led to a model whose loss has lost digits."""
+        if self._taken is None and self._is_known is not None and not self._is_known():
+            raise LostDigits("losses have lost digits")
 
     @property
     def is_under_way(self) -> bool:
@@ -107,7 +128,8 @@ def stepping_for(state: State, criterion: Criterion, n_runners_up: int) -> Stepp
         from ._compiled_stepper import compiled_stepper
 
         stepper = compiled_stepper(state, criterion, n_runners_up)
-    elif isinstance(criterion, LeaveOneOut) and not n_runners_up:
+        return None if stepper is None else Stepping(stepper, lambda: state.is_known)
+    if isinstance(criterion, LeaveOneOut) and not n_runners_up:
         from ._recorded import RecordedStepper  # which loads all that devices need
 
         stepper = RecordedStepper(state, criterion)

@@ -59,8 +59,11 @@ def _moving(steps: Sequence[Step]) -> tuple[FeatureSet, ...]:
         else:
             entries.remove(step.features)
         size = len(entries)
-        if size and (size not in best or _is_better(step.loss, best[size].loss)):
-            order = tuple(chain.from_iterable(entries))
+        order = tuple(chain.from_iterable(entries))
+        known = best.get(size)
+        # Only rounding makes a set better than itself, in another order.
+        is_other = known is None or set(order) != set(known.features)
+        if size and is_other and (known is None or _is_better(step.loss, known.loss)):
             best[size] = _set_of(step, order, len(order))
     return with_shared_order(tuple(best[size] for size in sorted(best)))
 

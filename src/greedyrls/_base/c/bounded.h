@@ -285,8 +285,9 @@ static int score_group(Search *search, Scored *scored, const int64_t *indices, i
         const double scale = scale_of(search, i);
         double lost = scale / delta;
         if (is_nearly_spanned(search, i, scale)) search->is_lost = 1;
+        const double growth = growth_of_pivot(search, i, delta);
         for (int64_t k = 0; k < t; k++) rho[k] = search->tau[k * n + i] / delta;
-        if (delta < TRUSTED_PIVOT * scale) { /* the recurrences have lost its pivot */
+        if (delta < REFINED_PIVOT * scale) { /* the recurrences have lost its pivot */
             coefficients(search, i, measured.beta);
             measure(search, i, &measured);
             memcpy(z[c], measured.z, (size_t)ld * sizeof(double));
@@ -299,8 +300,9 @@ static int score_group(Search *search, Scored *scored, const int64_t *indices, i
         if (!(loss < INFINITY)) loss = INFINITY;
         const double tolerance = loss < INFINITY ? tolerance_of(search, loss, by_target) : 0.0;
         if (has_kernel(search)) lost = scale / delta + search->lost;
-        const double rounding = rounding_of(search, lost, loss, tolerance);
-        if (!remember(scored, i, loss, tolerance, rounding)) return 0;
+        const double unknown = unknown_of(search, growth, loss);
+        const double rounding = rounding_of(search, lost, loss, tolerance) + unknown;
+        if (!remember(scored, i, loss, tolerance, rounding, unknown)) return 0;
     }
     return 1;
 }
@@ -542,7 +544,9 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, dou
         n_open = left;
     }
     const int64_t wanted = count < scored.count ? count : scored.count;
-    if (is_whole && !search->is_lost && wanted && best_of(&scored, wanted, positions)) {
+    if (is_whole && !search->is_lost && wanted) result = best_of(&scored, wanted, positions);
+    if (result == TAKEN && !are_known(search, &scored, positions, wanted)) result = LOST;
+    if (result == TAKEN) {
         const int64_t index = scored.index[positions[0]];
         for (int64_t k = 0; k < count; k++) {
             best[k] = k < wanted ? scored.index[positions[k]] : -1;

@@ -42,6 +42,9 @@
 #define DRIFT_BOUND 1e-10
 #define MARGIN 1e-9
 #define UNDECIDED 1e-10
+#define KNOWN_LOSS 1e-12
+#define Z_ROUNDING 1e-15
+#define FAR_ROUNDING 1e-4
 
 /* Rounding of a candidate's loss, relative to it, for each A_ii/δ_i: its δ lost as many digits. */
 #define PIVOT_ROUNDING (64.0 * DBL_EPSILON)

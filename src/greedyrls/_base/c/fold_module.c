@@ -58,7 +58,7 @@ static int are_starts(const int64_t *starts, int64_t count, int64_t m)
 static void free_rows(FoldRows *rows)
 {
     free(rows->starts), free(rows->delta), free(rows->tau), free(rows->errors);
-    free(rows->diagonal), free(rows->energy), free(rows);
+    free(rows->diagonal), free(rows->far), free(rows->energy), free(rows);
 }
 
 static void end_rows(PyObject *capsule)
@@ -66,14 +66,14 @@ static void end_rows(PyObject *capsule)
     free_rows(PyCapsule_GetPointer(capsule, FOLD_ROWS));
 }
 
-/* new_fold_rows(m, starts, delta, tau, errors, diagonal, energy): the models without features. */
+/* new_fold_rows(m, starts, delta, tau, errors, diagonal, far, energy): the models without features. */
 PyObject *new_fold_rows(PyObject *module, PyObject *arguments)
 {
-    PyObject *starts, *delta, *tau, *errors, *diagonal, *energy;
+    PyObject *starts, *delta, *tau, *errors, *diagonal, *far, *energy;
     long long m;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "LOOOOOO", &m, &starts, &delta, &tau, &errors, &diagonal,
-                          &energy))
+    if (!PyArg_ParseTuple(arguments, "LOOOOOOO", &m, &starts, &delta, &tau, &errors, &diagonal,
+                          &far, &energy))
         return NULL;
     const Py_ssize_t n = PyObject_Length(diagonal), t = PyObject_Length(energy);
     const Py_ssize_t n_folds = PyObject_Length(starts) - 1;
@@ -88,7 +88,8 @@ PyObject *new_fold_rows(PyObject *module, PyObject *arguments)
         && (rows->delta = in_blocks(delta, n_folds, n, 1.0))
         && (rows->tau = in_blocks(tau, n_folds * t, n, 0.0))
         && (rows->errors = copied(errors, 'd', t * m))
-        && (rows->diagonal = copied(diagonal, 'd', n)) && (rows->energy = copied(energy, 'd', t))) {
+        && (rows->diagonal = copied(diagonal, 'd', n)) && (rows->far = copied(far, 'd', n))
+        && (rows->energy = copied(energy, 'd', t))) {
         PyObject *capsule = PyCapsule_New(rows, FOLD_ROWS, end_rows);
         if (capsule != NULL)
             return capsule;
@@ -244,7 +245,7 @@ PyObject *fold_choose(PyObject *module, PyObject *arguments)
 }
 
 /* fold_add(search, index, gram, x, sums): add a feature, with its Gram column and its rows; sums
- * become those of the squared errors of each fold. Nothing is changed if it is in doubt. */
+ * become those of the squared errors of each fold. LOST if these have lost digits. */
 PyObject *fold_add(PyObject *module, PyObject *arguments)
 {
     PyObject *capsule, *gram, *x, *sums;

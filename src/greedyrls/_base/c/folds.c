@@ -97,7 +97,7 @@ static void pass(FoldSearch *search) {
 
 typedef struct {
     int64_t index;
-    double loss, tolerance, rounding, kept;
+    double loss, tolerance, rounding, kept, growth;
 } Scored;
 
 /* The loss of a candidate from its errors, which keeps digits that sums lose. */
@@ -124,30 +124,41 @@ static Scored scored(const FoldSearch *search, int64_t i) {
     one.kept = one.loss;
     one.tolerance = TIE * loss + TIE_ROUNDING * rounding;
     const double scale = rows->diagonal[i] + search->alpha;
+    one.growth = (scale + rows->far[i]) / search->smallest[i];
     one.rounding = PIVOT_ROUNDING * scale / search->smallest[i] * loss + 0.05 * one.tolerance;
     return one;
 }
 
+/* Whether a sum of squared errors is known to a share of itself, or of that without features. With
+ * A_ii/δ_i in the models of folds, their errors lose as many digits, relative to y. */
+static int is_known(const FoldSearch *search, double growth, double loss, double share) {
+    double first = 0.0;
+    for (int64_t k = 0; k < search->rows->t; k++) first += search->rows->energy[k];
+    if (growth < search->growth) growth = search->growth;
+    const double rounding = DBL_EPSILON * growth * sqrt(loss) * (sqrt(first) + sqrt(loss));
+    return rounding <= share * (loss > first ? loss : first);
+}
+
 /* Positions of the best, the best of the others, and so on: the lowest index of those that tie.
- * False where rounding may decide. */
+ * TAKEN; IN_DOUBT where rounding may decide, LOST where it is more than what counts as a tie. */
 static int best_of(Scored *all, int64_t n_scored, int64_t count, int64_t *positions) {
     for (int64_t rank = 0; rank < count; rank++) {
         int64_t least = -1;
         for (int64_t k = 0; k < n_scored; k++)
             if (all[k].loss < INFINITY && (least < 0 || all[k].loss < all[least].loss)) least = k;
-        if (least < 0) return 0;
+        if (least < 0) return IN_DOUBT;
         const double tolerance = all[least].tolerance, limit = all[least].loss + tolerance;
         int64_t chosen = least;
         for (int64_t k = 0; k < n_scored; k++) {
             if (!(all[k].loss < INFINITY)) continue;
             const double doubt = all[k].rounding + all[least].rounding + 0.05 * tolerance;
-            if (k != least && fabs(all[k].loss - limit) <= doubt) return 0;
+            if (k != least && fabs(all[k].loss - limit) <= doubt) return doubt > tolerance ? LOST : IN_DOUBT;
             if (all[k].loss <= limit && all[k].index < all[chosen].index) chosen = k;
         }
         positions[rank] = chosen;
         all[chosen].loss = INFINITY;
     }
-    return 1;
+    return TAKEN;
 }
 
 /* What the losses of all candidates say they may be at least, in the place of the changes of the
@@ -188,13 +199,15 @@ static int choose(FoldSearch *search, int64_t n_runners_up, int64_t *best, doubl
     if (all == NULL) return NO_MEMORY;
     for (int64_t i = 0; i < rows->n; i++)
         if (!search->barred[i] && !(search->losses[i] > limit)) all[n_scored++] = scored(search, i);
-    const int is_known = n_scored >= count && best_of(all, n_scored, count, positions);
-    for (int64_t k = 0; is_known && k <= n_runners_up; k++) {
+    int result = n_scored < count ? IN_DOUBT : best_of(all, n_scored, count, positions);
+    for (int64_t k = 0; result == TAKEN && k < count; k++)
+        if (!is_known(search, all[positions[k]].growth, all[positions[k]].kept, TIE)) result = LOST;
+    for (int64_t k = 0; result == TAKEN && k <= n_runners_up; k++) {
         best[k] = k < count ? all[positions[k]].index : -1;
         losses[k] = k < count ? all[positions[k]].kept : NAN;
     }
     free(all);
-    return is_known ? TAKEN : IN_DOUBT;
+    return result;
 }
 
 /* --- Adding ---------------------------------------------------------------------------------- */
@@ -204,7 +217,7 @@ static int measure(FoldSearch *search, int64_t index, double delta) {
     const FoldRows *rows = search->rows;
     const int64_t block = index / BLOCK, within = index % BLOCK, t = rows->t;
     const double scale = rows->diagonal[index] + search->alpha;
-    double drift = fabs(delta - search->pivots[index]) / scale;
+    double drift = fabs(delta - search->pivots[index]) / scale, growth = search->growth;
     for (int64_t j = 0; j < rows->m; j++)
         search->u[j] = search->V[(block * rows->m + j) * BLOCK + within];
     for (int64_t q = 0; q < rows->n_folds; q++) {
@@ -215,12 +228,15 @@ static int measure(FoldSearch *search, int64_t index, double delta) {
         drift = gap > drift ? gap : drift;
         if (!(left > LEAST_OUTSIDE * delta && left >= search->alpha)) return 0;
         if (search->size && left < REFINED_PIVOT * scale) return 0;
+        const double lost = (scale + rows->far[index]) / left;
+        growth = lost > growth ? lost : growth;
         search->left[q] = left;
         for (int64_t k = 0; k < t; k++)
             search->rho[q * t + k] = search->tau[(at * t + k) * BLOCK + within] / left;
     }
     if (!(drift <= DRIFT_BOUND)) return 0;
     if (drift > search->largest_drift) search->largest_drift = drift;
+    search->growth = growth;
     return 1;
 }
 
@@ -241,7 +257,7 @@ static int add(FoldSearch *search, int64_t index, const double *gram, const doub
         for (int64_t i = 0; i < n; i++) g[i] -= l * row[i];
     }
     const double delta = dot(x, z, m) + search->alpha;
-    if (!(delta >= search->alpha) || !measure(search, index, delta)) return IN_DOUBT;
+    if (!(delta >= search->alpha) || !measure(search, index, delta)) return LOST;
     const double root = 1.0 / sqrt(delta);
     for (int64_t j = 0; j < m; j++) search->Q[s * m + j] = z[j] * root;
     for (int64_t i = 0; i < n; i++) {
@@ -262,7 +278,9 @@ static int add(FoldSearch *search, int64_t index, const double *gram, const doub
     search->barred[index] = 1;
     search->chosen[search->size++] = index;
     search->is_behind = 1;
-    return TAKEN;
+    double loss = 0.0;
+    for (int64_t k = 0; k < t * rows->n_folds; k++) loss += search->sums[k];
+    return is_known(search, search->growth, loss, KNOWN_LOSS) ? TAKEN : LOST;
 }
 
 /* --- Models on chosen features ---------------------------------------------------------------- */

@@ -22,6 +22,7 @@ typedef struct {
     double *tau;      /* (blocks × K × t × BLOCK) */
     double *errors;   /* (t × m) */
     double *diagonal; /* (n) ‖x_i‖² over all rows */
+    double *far;      /* (n) what means far from the origin add to it where digits are counted */
     double *energy;   /* (t) sums of squared errors */
 } FoldRows;
 
@@ -44,6 +45,7 @@ typedef struct {
     double *g;                 /* (padded n) x_i·z */
     double *left, *rho;        /* (K) δ, (K × t) ρ */
     double largest_drift;
+    double growth;             /* the largest A_ii/δ_i of chosen features in a fold: digits lost */
     int64_t n_evaluations;
 } FoldSearch;
 

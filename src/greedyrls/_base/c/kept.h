@@ -184,17 +184,26 @@ static int add_kept(Search *search, int64_t index, const Best *best) {
     return TAKEN;
 }
 
-static int score_kept(Search *search, Scored *scored, int64_t i, double *rho, double *by_target) {
+/* `measured` and `work` are room for a candidate whose recurrences have lost their digits. */
+static int score_kept(Search *search, Scored *scored, int64_t i, double *rho, double *by_target,
+                      Best *measured, double *work) {
     const Rows *rows = search->rows;
-    for (int64_t k = 0; k < rows->t; k++)
-        rho[k] = search->tau[k * rows->n + i] / search->delta[i];
-    double loss = loo_sums(search, search->Z + i * rows->ld, search->delta[i], rho, by_target);
+    const double growth = (rows->diagonal[i] + search->alpha) / search->delta[i];
+    const double *z = search->Z + i * rows->ld, *step = rho;
+    double delta = search->delta[i], lost = growth;
+    for (int64_t k = 0; k < rows->t; k++) rho[k] = search->tau[k * rows->n + i] / delta;
+    if (search->size && growth * REFINED_PIVOT > 1.0) {
+        take_kept(search, i, measured, work);
+        z = measured->z, delta = measured->delta, step = measured->rho, lost = sqrt(growth);
+    }
+    double loss = loo_sums(search, z, delta, step, by_target);
     search->n_evaluations++;
     if (!(loss < INFINITY)) loss = INFINITY;
     double tolerance = loss < INFINITY ? tolerance_of(search, loss, by_target) : 0.0;
     if (search->loss != SQUARED) tolerance = loss < INFINITY ? TIE * loss : 0.0;
-    const double lost = (rows->diagonal[i] + search->alpha) / search->delta[i];
-    return remember(scored, i, loss, tolerance, rounding_of(search, lost, loss, tolerance));
+    const double unknown = unknown_of(search, growth_of_pivot(search, i, search->delta[i]), loss);
+    return remember(scored, i, loss, tolerance, rounding_of(search, lost, loss, tolerance) + unknown,
+                    search->loss == SQUARED ? unknown : 0.0);
 }
 
 static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double *losses,
@@ -233,7 +242,7 @@ static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double
         const double tolerance = tolerance_of(search, loss, NULL);
         const double rounding =
             search->loss == ABSOLUTE ? rounding_of(search, lost, loss, tolerance) : 0.0;
-        is_whole = is_whole && remember(&scored, i, loss, tolerance, rounding);
+        is_whole = is_whole && remember(&scored, i, loss, tolerance, rounding, 0.0);
         search->bounds[i] = loss;
         largest = loss > largest ? loss : largest;
         if (unsure > 0.0 && loss - unsure < unsure_least) unsure_least = loss - unsure;
@@ -242,11 +251,11 @@ static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double
     search->is_behind = 0;
     if (search->loss == SQUARED) {
         const double margin = MARGIN * search->total;
-        if (lowest >= 0) is_whole = score_kept(search, &scored, lowest, rho, by_target);
+        if (lowest >= 0) is_whole = score_kept(search, &scored, lowest, rho, by_target, &taken, slopes);
         double limit = limit_of(&scored) + margin;
         for (int64_t i = 0; is_whole && i < n; i++) {
             if (search->barred[i] || i == lowest || search->bounds[i] > limit) continue;
-            is_whole = score_kept(search, &scored, i, rho, by_target);
+            is_whole = score_kept(search, &scored, i, rho, by_target, &taken, slopes);
             limit = limit_of(&scored) + margin;
         }
     } else {
@@ -259,11 +268,14 @@ static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double
         if (is_whole && search->loss == BALANCED && largest - certain_least <= 0.5 * tolerance) {
             scored.count = scored.n_least = 0;
             for (int64_t i = 0; is_whole && i < n; i++)
-                if (!search->barred[i]) is_whole = score_kept(search, &scored, i, rho, by_target);
+                if (!search->barred[i]) is_whole = score_kept(search, &scored, i, rho, by_target, &taken, slopes);
         } else if (search->loss == BALANCED && largest - certain_least <= 2.0 * tolerance) is_whole = 0;
     }
     const int64_t found = count < scored.count ? count : scored.count;
-    if (is_whole && !search->is_lost && found && best_of(&scored, found, positions)) {
+    if (is_whole && !search->is_lost && found) result = best_of(&scored, found, positions);
+    if (result == TAKEN && !are_known(search, &scored, positions, found)) result = LOST;
+    if (result == TAKEN) {
+        result = IN_DOUBT;
         const int64_t index = scored.index[positions[0]];
         take_kept(search, index, &taken, slopes);
         if (is_safe(search, index, taken.z, taken.delta)) {

@@ -85,22 +85,59 @@ static void keep_column(Search *search, int64_t index, const double *products) {
     search->barred[index] = 1;
 }
 
+/* Rounding of a leave-one-out sum. z is known to Z_ROUNDING of ‖x‖, that is √growth times as much of
+ * ‖z‖; so are r, relative to y, and 1 − h: e = r/(1 − h) is known to as much of (|y| + |e|)/(1 − h).
+ * `steepness` is Σ (e/(1 − h))². */
+static double rounding_of_sum(const Search *search, double growth, double steepness, double total) {
+    double energy = 0.0;
+    for (int64_t k = 0; k < search->rows->t; k++) energy += search->rows->energy[k];
+    return Z_ROUNDING * sqrt(growth * steepness) * (sqrt(energy) + sqrt(total));
+}
+
+/* Whether a loss is known to a share of itself, or of that without features. */
+static int is_known(const Search *search, double rounding, double total, double share) {
+    const double scale = total > search->initial_total ? total : search->initial_total;
+    return rounding <= share * scale;
+}
+
+/* The same for the current model, after a feature was added or removed. */
+static int is_model_known(const Search *search) {
+    double steepness = 0.0;
+    for (int64_t k = 0; k < search->rows->t; k++) steepness += search->sums[2 * search->rows->t + k];
+    const double rounding = rounding_of_sum(search, search->growth, steepness, search->total);
+    return is_known(search, rounding, search->total, KNOWN_LOSS);
+}
+
+/* A_ii/δ_i of a feature, with what a mean far from the origin costs it. */
+static double growth_of_pivot(const Search *search, int64_t i, double delta) {
+    const double mean = search->rows->means == NULL ? 0.0 : search->rows->means[i];
+    const double far = FAR_ROUNDING * search->total_weight * mean * mean;
+    return (scale_of(search, i) + far) / delta;
+}
+
+static void note_growth(Search *search, double growth) {
+    if (!(growth <= search->growth)) search->growth = growth;
+}
+
 /* The leave-one-out sum of each target with a candidate added; their sum. */
 static double loo_sums(Search *search, const double *RESTRICT z, double delta,
                        const double *rho, double *by_target) {
     const int64_t t = search->rows->t, ld = search->rows->ld;
     const double *RESTRICT d = search->d, inverse = 1.0 / delta;
-    double total = 0.0, smallest = INFINITY;
+    double total = 0.0, smallest = INFINITY, steepness = 0.0;
     if (t == 1) {
         const double *RESTRICT r = search->r;
         const double step = rho[0];
-        SIMD(reduction(+ : total) reduction(min : smallest))
+        SIMD(reduction(+ : total, steepness) reduction(min : smallest))
         for (int64_t j = 0; j < ld; j++) {
-            const double left = d[j] - z[j] * z[j] * inverse, error = (r[j] - step * z[j]) / left;
+            const double left = d[j] - z[j] * z[j] * inverse, shrunk = 1.0 / left;
+            const double error = (r[j] - step * z[j]) * shrunk, slope = error * shrunk;
             smallest = left < smallest ? left : smallest;
             total += error * error;
+            steepness += slope * slope;
         }
         search->smallest_left = smallest;
+        search->steepness = steepness;
         by_target[0] = total;
         return total;
     }
@@ -115,14 +152,16 @@ static double loo_sums(Search *search, const double *RESTRICT z, double delta,
         const double *RESTRICT r = search->r + k * ld;
         const double step = rho[k];
         double sum = 0.0;
-        SIMD(reduction(+ : sum))
+        SIMD(reduction(+ : sum, steepness))
         for (int64_t j = 0; j < ld; j++) {
-            const double error = r[j] - step * z[j];
-            sum += error * error * shrunk[j];
+            const double error = r[j] - step * z[j], square = error * error * shrunk[j];
+            sum += square;
+            steepness += square * shrunk[j];
         }
         by_target[k] = sum;
         total += sum;
     }
+    search->steepness = steepness;
     return total;
 }
 

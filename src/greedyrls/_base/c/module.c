@@ -512,7 +512,7 @@ typedef struct {
     int64_t width;    /* a feature and its runners-up */
     int64_t *best;    /* (room × width) */
     double *losses;   /* (room × width) */
-    double *sums;     /* (room × (N_SUMS + 3)) with evaluations, the largest drift and passes */
+    double *sums;     /* (room × (N_SUMS + 2)) with evaluations and the largest drift */
     double *products; /* (room × capacity) x_i'X_S of the feature */
     double *r, *d;    /* (room × t × m), (room × m), or NULL */
 } Log;
@@ -521,11 +521,10 @@ static void write_step(const Search *search, Log *log, int64_t place)
 {
     const Rows *rows = search->rows;
     const int64_t t = rows->t, m = rows->m, last = search->size - 1, capacity = search->capacity;
-    double *sums = log->sums + place * (N_SUMS(t) + 3);
+    double *sums = log->sums + place * (N_SUMS(t) + 2);
     memcpy(sums, search->sums, (size_t)N_SUMS(t) * sizeof(double));
     sums[N_SUMS(t)] = (double)search->n_evaluations;
     sums[N_SUMS(t) + 1] = search->largest_drift;
-    sums[N_SUMS(t) + 2] = (double)search->n_passes;
     memcpy(log->products + place * capacity, search->gram + last * capacity,
            (size_t)search->size * sizeof(double));
     if (log->r == NULL)
@@ -588,7 +587,7 @@ static PyObject *steps(PyObject *module, PyObject *arguments)
     if (room < 1 || width < 1 || width > MOST_RUNNERS_UP + 1)
         return PyErr_Format(PyExc_ValueError, "too many runners-up: %zd", width - 1);
     const int64_t counts[6] = {
-        width, width, N_SUMS(rows->t) + 3, search->capacity, rows->t * rows->m, rows->m,
+        width, width, N_SUMS(rows->t) + 2, search->capacity, rows->t * rows->m, rows->m,
     };
     const int n_arrays = objects[4] == Py_None ? 4 : 6;
     void *arrays[6] = {NULL};
@@ -637,7 +636,8 @@ static PyObject *add(PyObject *module, PyObject *arguments)
     return PyLong_FromLong(result);
 }
 
-/* Copy numbers of a search into an array: its sums, Gram matrix, r, d, anchor or counters. */
+/* Copy numbers of a search into an array: its sums, Gram matrix, r, d, anchor, counters or
+ * passes over X. */
 static PyObject *read_numbers(PyObject *module, PyObject *arguments)
 {
     PyObject *capsule, *out;
@@ -649,8 +649,8 @@ static PyObject *read_numbers(PyObject *module, PyObject *arguments)
     if (search == NULL)
         return NULL;
     const Rows *rows = search->rows;
-    const double counters[] = {(double)search->n_evaluations, search->largest_drift,
-                               (double)search->n_passes};
+    const double counters[] = {(double)search->n_evaluations, search->largest_drift};
+    const double passes = (double)search->n_passes;
     const double *source = NULL;
     int64_t count = 0, height = 1, stride = 0;
     if (strcmp(what, "sums") == 0)
@@ -664,7 +664,9 @@ static PyObject *read_numbers(PyObject *module, PyObject *arguments)
     else if (strcmp(what, "g") == 0)
         source = search->g, height = rows->t, count = rows->m, stride = rows->ld;
     else if (strcmp(what, "counters") == 0)
-        source = counters, count = 3;
+        source = counters, count = 2;
+    else if (strcmp(what, "passes") == 0)
+        source = &passes, count = 1;
     else
         return PyErr_Format(PyExc_ValueError, "there is no %s in a search", what);
     Py_buffer room;

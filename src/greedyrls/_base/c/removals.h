@@ -19,6 +19,7 @@ typedef struct {
     double *delta;  /* (|S|) */
     double *bounds; /* (|S|) of the losses; +inf for features that stay */
     double lost;    /* the largest A_pp/δ: A⁻¹ has lost as many digits */
+    double growth;  /* the same with means far from the origin */
 } Removals;
 
 static size_t removals_size(const Search *search) {
@@ -30,7 +31,7 @@ static size_t removals_size(const Search *search) {
  * no d exceeds the largest one of the empty model. */
 static Removals removals_of(Search *search, const unsigned char *stays, double largest, double *work) {
     const int64_t s = search->size, capacity = search->capacity, t = search->rows->t;
-    Removals all = {work, work + s * capacity, work + (s + 1) * capacity, 0.0};
+    Removals all = {work, work + s * capacity, work + (s + 1) * capacity, 0.0, 0.0};
     for (int64_t p = 0; p < s; p++) {
         double *RESTRICT beta = all.beta + p * capacity;
         double v = 0.0;
@@ -45,6 +46,8 @@ static Removals removals_of(Search *search, const unsigned char *stays, double l
         const double norm = delta > penalty ? delta - penalty : 0.0;
         const double lost = (search->rows->diagonal[search->chosen[p]] + search->alpha) * v;
         if (!(lost <= all.lost) && !isnan(all.lost)) all.lost = lost;
+        const double growth = growth_of_pivot(search, search->chosen[p], delta);
+        if (!(growth <= all.growth)) all.growth = growth;
         double squares = 0.0;
         for (int64_t k = 0; k < t; k++) {
             const double rho = search->weights[p * t + k];
@@ -88,9 +91,10 @@ static int score_removals(Search *search, const Removals *all, Scored *scored,
         search->n_evaluations++;
         if (!(loss < INFINITY)) loss = INFINITY;
         const double tolerance = loss < INFINITY ? tolerance_of(search, loss, by_target) : 0.0;
-        const double rounding = rounding_of(search, all->lost, loss, tolerance);
+        const double unknown = unknown_of(search, all->growth, loss);
+        const double rounding = rounding_of(search, all->lost, loss, tolerance) + unknown;
         /* Among equal features the one with the lowest index stays: the others come first here. */
-        if (!remember(scored, -search->chosen[p], loss, tolerance, rounding)) return 0;
+        if (!remember(scored, -search->chosen[p], loss, tolerance, rounding, unknown)) return 0;
     }
     return 1;
 }
@@ -343,14 +347,20 @@ static int remove_worst(Search *search, const unsigned char *stays, double below
         const int answer = is_below(&scored, below);
         const int64_t wanted = count < scored.count ? count : scored.count;
         if (!answer) result = DONE;
-        else if (answer > 0 && best_of(&scored, wanted, positions)) {
+        else if (answer > 0) result = best_of(&scored, wanted, positions);
+        if (result == TAKEN && !are_known(search, &scored, positions, wanted)) result = LOST;
+        if (result == TAKEN) {
+            result = IN_DOUBT;
             for (int64_t k = 0; k < count; k++) {
                 best[k] = k < wanted ? -scored.index[positions[k]] : -1;
                 losses[k] = k < wanted ? scored.taken[k] : NAN;
             }
             int64_t p = 0;
             while (search->chosen[p] != best[0]) p++;
-            if (remove_bounded(search, p, &all, rest)) result = TAKEN;
+            if (remove_bounded(search, p, &all, rest)) {
+                note_growth(search, all.growth);
+                result = is_model_known(search) ? TAKEN : LOST;
+            }
         }
     }
     forget(&scored);

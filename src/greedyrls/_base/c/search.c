@@ -34,7 +34,18 @@ static int begin(Search *search) {
         memcpy(search->inner, rows->correlation, t * n * sizeof(double));
     }
     measure_model(search);
+    search->total_weight = 0.0;
+    for (int64_t j = 0; j < rows->m; j++) search->total_weight += rows->weights[j];
+    search->growth = 1.0, search->initial_total = search->total;
     return TAKEN;
+}
+
+/* What came of adding a feature: its model may have lost digits. */
+static int added(Search *search, int result) {
+    if (result != TAKEN) return result;
+    const int64_t last = search->size - 1;
+    note_growth(search, growth_of_pivot(search, search->chosen[last], search->pivots[last]));
+    return is_model_known(search) ? TAKEN : LOST;
 }
 
 static int step(Search *search, int64_t n_runners_up, int64_t *best, double *losses) {
@@ -44,7 +55,7 @@ static int step(Search *search, int64_t n_runners_up, int64_t *best, double *los
     if (work == NULL) return NO_MEMORY;
     const int result = (search->keeps_z ? step_kept : step_bounded)(search, n_runners_up, best, losses, work);
     free(work);
-    return result;
+    return added(search, result);
 }
 
 static int add(Search *search, int64_t index) {
@@ -64,7 +75,7 @@ static int add(Search *search, int64_t index) {
         result = add_bounded(search, index, &best, rest);
     }
     free(work);
-    return result;
+    return added(search, result);
 }
 
 /* Whether `set_anchor` can make the products of an anchor. */
@@ -113,7 +124,6 @@ static int anchor_products(Search *search, double *RESTRICT out) {
     const int is_long = m * n >= SHARED_NUMBERS;
     in_shares(is_long ? search->n_threads : 1, (n + ANCHOR_COLUMNS - 1) / ANCHOR_COLUMNS, anchor_share, &all);
     free(v);
-    search->n_passes++;
     return 1;
 }
 
@@ -124,6 +134,7 @@ static int set_anchor(Search *search, const double *given) {
     memcpy(search->anchor, search->g, (size_t)(t * ld) * sizeof(double));
     if (given != NULL) memcpy(search->anchored, given, (size_t)(t * n) * sizeof(double));
     else if (!anchor_products(search, search->anchored)) return 0;
+    search->n_passes += given == NULL;
     for (int64_t k = 0; k < t; k++) {
         double *RESTRICT anchored = search->anchored + k * n;
         /* Minus the components along the pivots: a·q_u = Σ_v (L⁻¹)_uv a·x_v. */

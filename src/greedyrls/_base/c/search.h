@@ -34,7 +34,8 @@ enum stop {
     IN_DOUBT = 2,      /* rounding may decide: a tie, a pivot without digits, a leverage of 1 */
     NEEDS_COLUMN = 3,  /* the Gram column of the best candidate is missing */
     NEEDS_ANCHOR = 4,  /* bounds are loose: X'a of the anchor would tighten them */
-    NO_MEMORY = 5
+    NO_MEMORY = 5,
+    LOST = 6 /* a loss has lost digits: the general engine repeats the search */
 };
 
 typedef struct {
@@ -80,6 +81,9 @@ typedef struct Search {
     double *sums;          /* of the current model, N_SUMS(t) */
     double total;          /* its squared leave-one-out loss, a sum over rows and targets */
     double initial_loss;   /* of the model without features, if the loss is another one */
+    double initial_total;  /* its squared loss, as a sum */
+    double growth;         /* the largest one of features so far: z has lost as many digits */
+    double total_weight;
     double *pivots;        /* (capacity) δ of the chosen features */
     double *columns;       /* (capacity × ld) chosen columns x_s; NULL where they are packed */
     double *gram;          /* (capacity × capacity) X_S'X_S */
@@ -126,6 +130,7 @@ typedef struct Search {
     double decided_losses[MOST_RUNNERS_UP + 1];
     int64_t n_evaluations;
     double smallest_left; /* the smallest 1 − h with the candidate that was scored last */
+    double steepness;     /* Σ (e/(1 − h))² with it, by which its loss multiplies rounding */
     int is_lost;          /* whether a candidate was scored whose loss is mostly rounding */
     double largest_drift;
     double wear; /* digits that removals have cost so far, in units of rounding */

@@ -17,7 +17,7 @@ static int factorise(const Search *search, int64_t k, double penalty, double *fa
             row[j] = (search->gram[i * search->capacity + j] - dot(row, factor + j * k, j)) / factor[j * k + j];
         const double whole = search->gram[i * search->capacity + i] + penalty;
         const double pivot = whole - dot(row, row, i);
-        if (!(pivot > PARALLEL * whole)) return 0;
+        if (!(pivot > TRUSTED_PIVOT * whole)) return 0;
         row[i] = sqrt(pivot);
         for (int64_t u = 0; u < i; u++) {
             const double *RESTRICT before = inverse + u * k;
