@@ -105,10 +105,8 @@ from greedyrls._rows._fold_blocks import FoldBlock
 from greedyrls._rows._fold_sums import fold_products, fold_set_sums
 from greedyrls._rows._fused_round import FusedRound, RoundTerms
 from greedyrls._rows._fused_step import FusedStep
-from greedyrls._rows._leftovers import Leftovers
 from greedyrls._rows._rounds import _state_of, find_plainly
 from greedyrls._rows._scores import candidate_residuals
-from greedyrls._rows.tiles import loo_margins
 from greedyrls._search import _checkpoint as checkpoint
 from greedyrls._search._capabilities import FEATURES, KINDS, check_supported
 from greedyrls._search._plan import Plan, make_plan

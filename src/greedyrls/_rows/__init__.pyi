@@ -1,6 +1,5 @@
 from . import tiles as tiles
 from ._answers import ArraySum as ArraySum
-from ._answers import CandidateLosses as CandidateLosses
 from ._answers import Candidates as Candidates
 from ._answers import ColumnShapes as ColumnShapes
 from ._answers import Products as Products
@@ -56,9 +55,6 @@ from ._group_blocks import group_moments as group_moments
 from ._group_blocks import pair_products as pair_products
 from ._group_blocks import steps_of as steps_of
 from ._held_out import HeldOutRows as HeldOutRows
-from ._leftovers import Leftovers as Leftovers
-from ._leftovers import keep_leftovers as keep_leftovers
-from ._leftovers import kept_losses as kept_losses
 from ._rounds import RecordedStep as RecordedStep
 from ._rounds import Round as Round
 from ._rounds import Rounds as Rounds
