@@ -61,7 +61,7 @@ from greedyrls._criteria._fold_state import FoldData, FoldState
 from greedyrls._criteria._group_bounds import group_bounds, group_openness, pairs_of, score_groups
 from greedyrls._criteria._held_out_losses import held_out_losses
 from greedyrls._criteria._leave_one_out import LeaveOneOut
-from greedyrls._criteria._loo_data import LooData, TrainingColumns, share_columns
+from greedyrls._criteria._loo_data import LooData
 from greedyrls._criteria._loo_loss import LossState
 from greedyrls._criteria._many_folds import ManyFoldData, ManyFoldState
 from greedyrls._criteria._removals import choose_removal
