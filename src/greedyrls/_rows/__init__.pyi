@@ -19,13 +19,15 @@ from ._blocks import BlockSet as BlockSet
 from ._blocks import RowBlock as RowBlock
 from ._fold_at_set import energy as energy
 from ._fold_at_set import fold_at_set as fold_at_set
-from ._fold_at_set import fold_removal_losses as fold_removal_losses
-from ._fold_at_set import removal_values as removal_values
+from ._fold_at_set import fold_removal_errors as fold_removal_errors
 from ._fold_at_set import training_products as training_products
 from ._fold_blocks import FoldBlock as FoldBlock
+from ._fold_losses import fold_candidate_errors as fold_candidate_errors
 from ._fold_losses import fold_candidate_losses as fold_candidate_losses
 from ._fold_losses import fold_leftovers as fold_leftovers
+from ._fold_losses import fold_losses_with as fold_losses_with
 from ._fold_losses import fold_stratum_weights as fold_stratum_weights
+from ._fold_losses import fold_values_with as fold_values_with
 from ._fold_losses import split_losses as split_losses
 from ._fold_losses import split_values as split_values
 from ._fold_losses import squared_losses as squared_losses
