@@ -59,7 +59,7 @@ from greedyrls._criteria._fold_curves import FoldCurve
 from greedyrls._criteria._fold_inverses import DENSE_ROWS, FoldInverses, _SmallFolds
 from greedyrls._criteria._fold_state import FoldData, FoldState
 from greedyrls._criteria._group_bounds import group_bounds, group_openness, pairs_of, score_groups
-from greedyrls._criteria._held_out_losses import held_out_losses
+from greedyrls._criteria._held_out_losses import held_out_components
 from greedyrls._criteria._leave_one_out import LeaveOneOut
 from greedyrls._criteria._loo_data import LooData
 from greedyrls._criteria._loo_loss import LossState
