@@ -216,7 +216,8 @@ class FoldInverses:
         chosen features that are removed.
         """
         for rows, columns, U, inside in self._products(tile, len(delta)):
-            left = _left(delta[columns], inside)
+            left = delta[columns] - inside  # of pivots outside each fold, (K × c)
+            left[~(left / delta[columns] > _NOTHING_LEFT)] = np.nan
             errors = np.empty((len(R), *U.shape))
             for target in range(len(R)):
                 step = (R[target, rows][:, None] @ U)[:, 0] - tau[target, columns]
@@ -224,13 +225,6 @@ class FoldInverses:
                 np.multiply(step[:, None, :], U, out=errors[target])
                 errors[target] += E[target, rows][:, :, None]
             yield rows.ravel(), columns, errors.reshape(len(R), rows.size, -1)
-
-
-def _left(delta: Float, inside: Float) -> Float:
-    """Return what is left of pivots (c) outside each fold, (K × c); NaN where it is too little."""
-    left: Float = delta - inside
-    left[~(left / delta > _NOTHING_LEFT)] = np.nan
-    return left
 
 
 def _limit() -> NumericalLimit:
