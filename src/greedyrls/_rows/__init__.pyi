@@ -56,7 +56,6 @@ from ._group_blocks import group_losses as group_losses
 from ._group_blocks import group_moments as group_moments
 from ._group_blocks import pair_products as pair_products
 from ._group_blocks import steps_of as steps_of
-from ._held_out import HeldOutRows as HeldOutRows
 from ._rounds import RecordedStep as RecordedStep
 from ._rounds import Round as Round
 from ._rounds import Rounds as Rounds
