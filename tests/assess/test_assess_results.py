@@ -21,7 +21,6 @@ from greedyrls.assess import (
 )
 from literal import huberish, largest
 from pictures import make_assessment
-from problems import two_classes
 from traps import Traps
 
 IDS = np.array([0, 1, 2, 1, 0, -1, 2, 0, 1, 2, -1] * 2)
@@ -230,15 +229,6 @@ def test_processes_change_nothing() -> None:
     drawn = resample_path(X, y, 2, alpha=1.0, n_resamples=5)
     again = resample_path(X, y, 2, alpha=1.0, n_resamples=5, n_jobs=2)
     assert_array_equal(np.array(drawn.selections), np.array(again.selections))
-
-
-def test_folds_share_their_gram_columns(traps: Traps) -> None:
-    """X is multiplied once for each feature of interest, not once for each fold."""
-    X, y = two_classes(200, 30, signal=0.3)
-    calls = traps.watch("multiply columns")
-    cross_validate_path(X, y, 10, cv=10, alpha=1.0, n_random=0)
-    columns = [index for _, indices, *_ in calls for index in indices]
-    assert len(columns) == len(set(columns)) <= 30
 
 
 # Losses and rows by name -------------------------------------------------------------------------

@@ -222,8 +222,7 @@ def test_permutations_are_those_of_the_seed() -> None:
 
 
 @pytest.mark.usefixtures("numpy_steps")
-@pytest.mark.parametrize("alpha", [1.0, [0.1, 10.0]])
-def test_permutations_share_their_gram_columns(alpha: Any, traps: Traps) -> None:
+def test_permutations_share_their_gram_columns(traps: Traps) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((80, 12)), rng.standard_normal(80)
     calls = traps.watch("multiply columns")
@@ -231,7 +230,7 @@ def test_permutations_share_their_gram_columns(alpha: Any, traps: Traps) -> None
     once = sum(len(indices) for _, indices, *_ in calls)
     calls.clear()
     count = 25
-    permutation_null(X, y, 4, alpha=alpha, n_permutations=count)
+    permutation_null(X, y, 4, alpha=1.0, n_permutations=count)
     # Each column once for the targets as given, and once for all permutations.
     assert sum(len(indices) for _, indices, *_ in calls) <= 2 * 12 < count * once / 5
 

@@ -15,6 +15,7 @@ from internals import Judge, LossState, make_loss, make_plan, make_problem
 from literal import criterion, held_out_predictions, huberish, largest, literal_path
 from problems import FOLD_KINDS, Case, fold_cases, two_classes
 from sweeps import EXAMPLES
+from traps import Traps
 from tuning import Tune
 
 SAME = 1e-9
@@ -264,8 +265,9 @@ def hard_columns(m: int, n: int, seed: int) -> tuple[Any, Any]:
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize(("m", "alpha"), [(500, 1e-2), (800, 30.0), (2000, 1.0)])
 def test_pruned_counts_are_those_of_all_rows(
-    m: int, alpha: float, fit_intercept: bool, weighted: bool, loss: str
+    m: int, alpha: float, fit_intercept: bool, weighted: bool, loss: str, traps: Traps
 ) -> None:
+    pairs = traps.watch("find wrong predictions")
     X, y = hard_columns(m, 60, seed=m)
     weights = None
     if weighted:
@@ -281,10 +283,11 @@ def test_pruned_counts_are_those_of_all_rows(
     chosen: list[int] = []
     looked = 0
     for step in range(5):
+        pairs.clear()
         expected = counts_of_all(X, y, w, chosen, alpha, fit_intercept)
         losses = np.full(60, np.nan)
         losses[state.candidates] = state.candidate_losses(state.candidates, Judge(), 1)[0]
-        looked += state.looked
+        looked += sum(Z.size for Z, *_ in pairs)
         free = np.setdiff1d(np.arange(60), chosen)
         if shares.std() == 0.0:
             counts = np.count_nonzero(expected[free], axis=1)

@@ -20,7 +20,7 @@ from internals import (
     LooData,
     best_sets,
     chosen_of,
-    held_out_losses,
+    held_out_components,
     make_plan,
     make_problem,
 )
@@ -113,7 +113,8 @@ def test_losses_of_chains_are_those_of_single_models(weighted: bool) -> None:
     covariance = LooCurve(given.samples, problem, chosen, plan.loss).covariance(0.7)
     assert covariance is not None
     columns = X[:, list(chosen.indices)]
-    others = held_out_losses(chosen, penalties, columns, y[:, None], weights, plan.loss)
+    given = chosen, penalties, np.zeros(1), columns, y[:, None], weights, plan.loss
+    others = held_out_components(*given).values[1:]
     for k in (1, 2, 3):
         features = path.features(k).tolist()
         for row, penalty in enumerate(penalties):

@@ -140,7 +140,7 @@ def test_passes_for_anchors_are_counted() -> None:
     passes = []
     for columns in (X, np.asfortranarray(X)):
         with trapped() as traps:
-            asked = traps.watch("make products of an anchor")
+            asked = traps.watch("make the anchor of compiled steps")
             path, answers = compiled_path(Case(columns, y, 12), "gathered")
         assert n_taken(answers) == 12
         passes.append((path.counters.passes, len(asked)))

@@ -58,9 +58,9 @@ from greedyrls._criteria._fold_curves import FoldCurve
 from greedyrls._criteria._fold_inverses import DENSE_ROWS, FoldInverses, _SmallFolds
 from greedyrls._criteria._fold_state import FoldData, FoldState
 from greedyrls._criteria._group_bounds import group_bounds, group_openness, pairs_of, score_groups
-from greedyrls._criteria._held_out_losses import held_out_losses
+from greedyrls._criteria._held_out_losses import held_out_components
 from greedyrls._criteria._leave_one_out import LeaveOneOut
-from greedyrls._criteria._loo_data import LooData, TrainingColumns, share_columns
+from greedyrls._criteria._loo_data import LooData
 from greedyrls._criteria._loo_loss import LossState
 from greedyrls._criteria._many_folds import ManyFoldData, ManyFoldState
 from greedyrls._criteria._removals import choose_removal
@@ -105,10 +105,8 @@ from greedyrls._rows._fold_blocks import FoldBlock
 from greedyrls._rows._fold_sums import fold_products, fold_set_sums
 from greedyrls._rows._fused_round import FusedRound, RoundTerms
 from greedyrls._rows._fused_step import FusedStep
-from greedyrls._rows._leftovers import Leftovers
 from greedyrls._rows._rounds import _state_of, find_plainly
 from greedyrls._rows._scores import candidate_residuals
-from greedyrls._rows.tiles import loo_margins
 from greedyrls._search import _checkpoint as checkpoint
 from greedyrls._search._capabilities import FEATURES, KINDS, check_supported
 from greedyrls._search._plan import Plan, make_plan

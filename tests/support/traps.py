@@ -41,15 +41,9 @@ POINTS: dict[str, tuple[str, ...]] = {
     "add feature": ("_criteria._state.SelectionState.add", _COMPILED_STEP),
     "take a compiled step": (_COMPILED_STEP, _COMPILED_FOLD_STEP),
     "remove by compiled steps": ("_steppers._compiled_moves.MovingStepper.remove",),
-    "make products of an anchor": ("_steppers._compiled_rows.CompiledRows.anchor_products",),
     "make rows for compiled steps": ("_steppers._compiled_rows.CompiledRows.__init__",),
     "make the anchor of compiled steps": ("_steppers._compiled_rows.CompiledRows.anchor_products",),
-    # Leave-one-out errors that are kept.
-    "keep errors": ("_criteria._loo_loss.LossState._keep",),
-    "drop errors": ("_criteria._loo_loss.LossState._drop",),
-    "use kept errors": ("_criteria._loo_loss.LossState._kept_losses",),
-    "update kept errors": ("_rows._leftovers.Leftovers.follow",),
-    "check kept errors": ("_criteria._loo_loss._has_drifted",),
+    "find wrong predictions": ("_rows.tiles.loo_wrong",),
     # Folds, penalties and the procedure around the search.
     "add feature to folds": ("_criteria._fold_state.FoldState.add", _COMPILED_FOLD_STEP),
     "search and test in an outer fold": ("_select._outer_fold.OuterFold.tested",),

@@ -196,18 +196,11 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "loss_group_elements": constant("_criteria._loo_loss.PREDICTION_ELEMENTS"),
     "fold_loss_group_elements": constant("_criteria._fold_criterion.PREDICTION_ELEMENTS"),
     # Elements of X, and rows at least, from which losses of candidates are made at a time.
-    "loss_elements": constant(
-        "_rows._row_losses.HALF_TILE_ELEMENTS", "_rows._leftovers.HALF_TILE_ELEMENTS"
-    ),
-    "loss_least_rows": constant(
-        "_rows._row_losses.LEAST_TILE_ROWS", "_rows._leftovers.LEAST_TILE_ROWS"
-    ),
+    "loss_elements": constant("_rows._row_losses.HALF_TILE_ELEMENTS"),
+    "loss_least_rows": constant("_rows._row_losses.LEAST_TILE_ROWS"),
     # Elements, and rows at least, in which wrong classes are counted at a time.
     "zero_one_elements": constant("_rows._zero_one.HALF_TILE_ELEMENTS"),
     "zero_one_least_rows": constant("_rows._zero_one.LEAST_TILE_ROWS"),
-    # Elements and rows of kept leave-one-out errors that are updated at a time.
-    "kept_error_elements": constant("_rows._leftovers.QUARTER_TILE_ELEMENTS"),
-    "kept_error_rows": constant("_rows._leftovers._ROWS"),
     # Elements of X up to which compiled steps keep z of all candidates, and bytes of a packed copy.
     "compiled_kept_elements": constant("_steppers._compiled_rows.KEPT_ELEMENTS"),
     "compiled_packed_bytes": constant("_steppers._compiled_rows._PACKED_BYTES"),
@@ -239,15 +232,6 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # The same for held-out columns of chosen features.
     "held_out_kept_bytes": constant("_criteria._fold_state._KEPT_BYTES"),
     "held_out_kept_share": constant("_criteria._fold_state.CHOSEN_SHARE"),
-    # Time that a kept leave-one-out error costs (one that is not kept: about 10): negative, always
-    # keep them; very large, never.
-    "kept_error_cost": constant("_criteria._loo_loss._KEPT"),
-    # Memory for them where X is smaller.
-    "kept_error_bytes": constant("_criteria._loo_loss._KEPT_BYTES"),
-    # Steps between two checks of them.
-    "kept_error_check_steps": constant("_criteria._loo_loss._CHECK_STEPS"),
-    # Share of them that features already chosen may take before it is freed.
-    "kept_error_dead_share": constant("_rows._leftovers._DEAD_SHARE"),
     # Columns of a kernel matrix that are kept after they were scored.
     "kernel_recent_columns": constant("_data._kernel_matrix._RECENT_COLUMNS"),
     # Memory -------------------------------------------------------------------------------------

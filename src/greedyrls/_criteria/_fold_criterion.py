@@ -7,7 +7,9 @@ rows at a time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +17,13 @@ from numpy.typing import NDArray
 from .._base import LOSS_ROUNDING, PREDICTION_ELEMENTS, TRUSTED_LOSS, Float, ask
 from .._problem import make_loss, stratum_factors
 from .._rows import (
-    Candidates,
-    FoldBlock,
-    HeldOutRows,
+    Removals,
+    fold_candidate_errors,
     fold_candidate_losses,
+    fold_losses_with,
+    fold_removal_errors,
     fold_stratum_weights,
-    split_values,
+    fold_values_with,
 )
 from .._rows import (
     squared_losses as squares_on_device,
@@ -56,24 +59,29 @@ def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     state.samples.exact_evaluations += len(candidates)
     if state.steps is not None:
         state.steps.settle()
-    models = state.features.candidates(candidates)
-    if 2 * len(models.indices) > state.problem.n_features:  # single columns are not counted
+    columns = state.layout.columns(candidates)
+    if 2 * len(columns) > state.problem.n_features:  # single columns are not counted
         state.samples.passes += 1
     loss = state.criterion_loss
-    if state.problem.X.location.on_device:
+    if loss.is_additive:
+        models = state.features.candidates(candidates)
+        if not state.problem.X.location.on_device:
+            return _weighted(state, ask(fold_candidate_losses, loss, state.factors, models))
         squares = state.samples.total(ask(squares_on_device, models)).values
         means: Float = squares.sum(axis=0) / state.total_test_weight
         return means
-    if loss.is_additive:
-        sums = state.samples.total(ask(fold_candidate_losses, loss, state.factors, models)).values
-        values: Float = state.shares @ sums
-        return values
-    state.problem.X.fetch(models.indices.tolist())
-    (block,) = state.samples.blocks
-    total = np.zeros(len(candidates))
-    for number, split in enumerate(block.splits):
-        total += state.shares[number] * _as_a_whole(state, block, split, models, number)
-    return total
+    # A loss of all rows together is computed for a few candidates at a time.
+    state.problem.X.fetch(columns.tolist())
+    widest = int(state.layout.widths(candidates).max())
+    each = state.data.folds.n_tested * (state.problem.n_targets + widest - 1)
+    count = max(1, PREDICTION_ELEMENTS // each)
+    losses = []
+    for first in range(0, len(candidates), count):
+        models = state.features.candidates(candidates[first : first + count])
+        errors = partial(fold_candidate_errors, candidates=models)
+        question = ask(fold_values_with, errors, models.n_candidates, loss)
+        losses.append(_weighted(state, question))
+    return np.concatenate(losses)
 
 
 def squared_row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
@@ -81,33 +89,20 @@ def squared_row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     state.samples.passes += 1
     squared, models = make_loss("squared"), state.features.candidates(candidates)
     factors = stratum_factors(state.samples.total(ask(fold_stratum_weights, squared)).values)
-    sums = state.samples.total(ask(fold_candidate_losses, squared, factors, models)).values
-    values: Float = state.shares @ sums
-    return values
+    return _weighted(state, ask(fold_candidate_losses, squared, factors, models))
 
 
-def _as_a_whole(
-    state: FoldState, block: FoldBlock, split: HeldOutRows, candidates: Candidates, number: int
-) -> Float:
-    """A loss of all rows of a split together, some candidates at a time: (c)."""
-    means, beta, rho = (values[number] for values in candidates[1:4])
-    rows = split.rows[0]
-    starts = np.arange(candidates.n_candidates) if candidates.starts is None else candidates.starts
-    ends = np.append(starts[1:], len(candidates.indices))
-    widest = int((ends - starts).max())
-    count = max(1, PREDICTION_ELEMENTS // (len(rows) * (len(rho) + widest - 1)))
-    values = []
-    for first in range(0, len(starts), count):
-        begins = starts[first : first + count]
-        batch = slice(int(begins[0]), int(ends[first + len(begins) - 1]))
-        Z = np.empty((batch.stop - batch.start, len(rows)))
-        for tile, x in block.tiles_of(rows, candidates.indices[batch]):
-            Z[:, tile] = (x - means[batch]).T
-        for positions, columns in split.chosen(block.column):
-            Z -= beta[positions, batch].T @ columns[0]
-        predictions = Z[None] * rho[:, batch, None]
-        if candidates.starts is not None:
-            predictions = np.add.reduceat(predictions, begins - batch.start, axis=1)
-        predictions += (split.y - split.r)[0][:, None, :]
-        values.append(split_values(state.criterion_loss, split, predictions))
-    return np.concatenate(values)
+def removal_losses(state: FoldState, removals: Removals) -> Float:
+    """Return held-out losses without some of the chosen features, (c)."""
+    errors, loss = partial(fold_removal_errors, removals=removals), state.criterion_loss
+    if loss.is_additive:
+        question = ask(fold_losses_with, errors, removals.n_removals, loss, state.factors)
+    else:
+        question = ask(fold_values_with, errors, removals.n_removals, loss)
+    return _weighted(state, question)
+
+
+def _weighted(state: FoldState, question: Callable[..., Any]) -> Float:
+    """Return the mean over splits, (c), of losses of each split."""
+    losses: Float = state.shares @ state.samples.total(question).values
+    return losses

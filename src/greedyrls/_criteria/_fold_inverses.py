@@ -205,38 +205,19 @@ class FoldInverses:
             most[columns] = np.maximum(most[columns], inside.max(axis=0))
         return most
 
-    def squares(self, tile: Tile, R: Float, E: Float, delta: Float, tau: Float) -> Float:
-        """Return held-out sums of squares with each candidate added, (t × c).
-
-        R and E (t × m) are the residuals and the held-out errors of the current model; delta (c)
-        and tau (t × c) are those of the candidates. The result is NaN for a candidate of which too
-        little is left outside a fold.
-        """
-        total = np.zeros((len(R), len(delta)))
-        for rows, columns, U, inside in self._products(tile, len(delta)):
-            left = _left(delta[columns], inside)
-            norms = np.einsum("ksc,ksc->kc", U, U)
-            for target in range(len(R)):
-                pair = np.stack([R[target, rows], E[target, rows]], axis=1)  # (K × 2 × s)
-                products = pair @ U
-                step = (products[:, 0] - tau[target, columns]) / left
-                change = step * norms
-                change += 2.0 * products[:, 1]
-                change *= step
-                total[target, columns] += change.sum(axis=0)
-        total += np.square(E).sum(axis=1)[:, None]
-        return total
-
     def errors(
         self, tile: Tile, R: Float, E: Float, delta: Float, tau: Float
     ) -> Iterator[tuple[Rows, slice, Float]]:
         """Yield held-out errors (t × rows × c) with each candidate added, with rows and columns.
 
-        Squares of these have digits far below the current loss, where `squares` has none. With the
-        signs of δ and ρ = τ/δ reversed, candidates are chosen features that are removed.
+        R and E (t × m) are the residuals and the held-out errors of the current model; delta (c)
+        and tau (t × c) are those of the candidates. Errors are NaN for a candidate of which too
+        little is left outside a fold. With the signs of δ and ρ = τ/δ reversed, candidates are
+        chosen features that are removed.
         """
         for rows, columns, U, inside in self._products(tile, len(delta)):
-            left = _left(delta[columns], inside)
+            left = delta[columns] - inside  # of pivots outside each fold, (K × c)
+            left[~(left / delta[columns] > _NOTHING_LEFT)] = np.nan
             errors = np.empty((len(R), *U.shape))
             for target in range(len(R)):
                 step = (R[target, rows][:, None] @ U)[:, 0] - tau[target, columns]
@@ -244,13 +225,6 @@ class FoldInverses:
                 np.multiply(step[:, None, :], U, out=errors[target])
                 errors[target] += E[target, rows][:, :, None]
             yield rows.ravel(), columns, errors.reshape(len(R), rows.size, -1)
-
-
-def _left(delta: Float, inside: Float) -> Float:
-    """Return what is left of pivots (c) outside each fold, (K × c); NaN where it is too little."""
-    left: Float = delta - inside
-    left[~(left / delta > _NOTHING_LEFT)] = np.nan
-    return left
 
 
 def _limit() -> NumericalLimit:

@@ -19,17 +19,15 @@ from .._rows import (
     energy,
     fold_at_set,
     fold_leftovers,
-    fold_removal_losses,
     fold_stratum_weights,
     local_block,
-    removal_values,
     split_losses,
     split_values,
     step_sums,
     training_products,
 )
 from ._choice import Judge
-from ._fold_criterion import row_losses, squared_losses, squared_row_losses
+from ._fold_criterion import removal_losses, row_losses, squared_losses, squared_row_losses
 from ._fold_refinement import careful_coefficients
 from ._fold_steps import FoldSteps, location_of_steps, supports_steps
 from ._samples import StartSums
@@ -236,15 +234,7 @@ class FoldState(FoldMeans, SearchState):
 
     def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
         """Exact losses on the held-out rows without some of the chosen features, and ties."""
-        removals = removals_of(self, positions)
-        loss = self.criterion_loss
-        if loss.is_additive:
-            question = partial(
-                fold_removal_losses, loss=loss, factors=self.factors, removals=removals
-            )
-        else:
-            question = partial(removal_values, loss=loss, removals=removals)
-        losses = self.shares @ self.samples.total(question).values
+        losses = removal_losses(self, removals_of(self, positions))
         return losses, self.tolerances(losses)
 
     def candidate_losses(

@@ -266,9 +266,6 @@ def summed_moments(moments: LossMoments, tests: Tests) -> Summed:
     return Summed(squares, products, np.diag(factors * moments.zeroth), centres, weight)
 
 
-_BY_STRATA = ("weights", "centres")
-
-
 def covariance_of(parts: Sequence[Part]) -> Float:
     """Return the covariance (c × c) of losses over all folds, uncorrected for shared training.
 
@@ -298,20 +295,6 @@ def covariance_of(parts: Sequence[Part]) -> Float:
     largest = np.abs(means).max(axis=0)
     is_rounding = np.diagonal(result) <= np.square(SUM_ROUNDING * largest)
     result[is_rounding] = result[:, is_rounding] = 0.0
-    return result
-
-
-def variances_of(parts: Sequence[Summed]) -> Float:
-    """Return the diagonal of `covariance_of`, (c), of closed folds with as many losses each."""
-    weights, centres = (np.array([getattr(part, name) for part in parts]) for name in _BY_STRATA)
-    totals = weights.sum(axis=0)
-    means = np.einsum("fs,fsc->sc", weights, centres) / np.where(totals > 0.0, totals, 1.0)[:, None]
-    result = np.zeros(means.shape[1])
-    for part in parts:
-        shift = means - part.centres
-        result += np.diagonal(part.squares) - 2.0 * (shift * part.products).sum(axis=0)
-        result += (shift * (part.amounts @ shift)).sum(axis=0)
-    result[result <= np.square(SUM_ROUNDING * np.abs(means).max(axis=0))] = 0.0
     return result
 
 

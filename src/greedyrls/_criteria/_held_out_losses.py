@@ -8,30 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, namespace_of, to_host
-from .._features import Chosen, Models, all_pivots, errors_by_target, held_out_errors
+from .._base import Float, to_host
+from .._features import Chosen, Models, all_pivots, held_out_errors
 from .._problem import Components, Loss
 from ._curves import LossMoments, add_moments, no_moments
-
-
-def held_out_losses(
-    chosen: Chosen, penalties: Float, columns: Float, Y: Float, weights: Float | None, loss: Loss
-) -> Float:
-    """Return losses (k) of the models of all sizes on other rows, each with its own penalty (k).
-
-    columns (rows × k) are the chosen features there. Losses are NaN where a penalty is lost in the
-    rounding of the data.
-    """
-    losses = np.full(chosen.n_models, np.nan)
-    for sizes, models in _fitted(chosen, penalties):
-        errors = held_out_errors(chosen, models, columns, Y)
-        if loss.name == "squared":
-            values = mean_squares(errors, weights)
-        else:
-            predictions = np.subtract(Y.T[:, None, :], errors, out=errors)
-            values = loss.values(Y, predictions, weights)
-        losses[sizes] = values[sizes]
-    return losses
 
 
 def _fitted(chosen: Chosen, penalties: Float) -> Iterator[tuple[NDArray[np.bool_], Models]]:
@@ -87,12 +67,9 @@ def held_out_components(
     Only columns (rows × p) and Y may be on a device.
     """
     if loss.is_additive:
-        if loss.name == "squared" and isinstance(columns, np.ndarray):
-            losses = _squared_losses(chosen, penalties, guess, columns, Y)
-        else:
-            errors, _ = _with_guess(chosen, penalties, guess, columns, Y)
-            losses = _losses_of_errors(loss, to_host(Y)[0], errors)
+        errors, _ = _with_guess(chosen, penalties, guess, columns, Y)
         (Y,) = to_host(Y)
+        losses = _losses_of_errors(loss, Y, errors)
         components = Components(losses, loss.sample_weights(Y, weights), loss.strata(Y))
         return HeldOutLosses(_means(losses, components.strata, weights), components)
     errors, has_model = _with_guess(chosen, penalties, guess, columns, Y)
@@ -134,23 +111,6 @@ def _with_guess(
     return errors, np.concatenate([[True], has_model])
 
 
-def _squared_losses(
-    chosen: Chosen, penalties: Float, guess: Float, columns: Float, Y: Float
-) -> Float:
-    """Return the squared losses of each row, (1 + k × rows), one target after the other.
-
-    Errors of all targets at once would not stay in the cache.
-    """
-    losses = np.full((1 + chosen.n_models, len(Y)), np.nan)
-    losses[0] = np.square(Y - guess).mean(axis=1)
-    for sizes, models in _fitted(chosen, penalties):
-        squares = np.zeros((chosen.n_models, len(Y)))
-        for errors in errors_by_target(chosen, models, columns, Y):
-            squares += np.square(errors, out=errors)
-        losses[1:][sizes] = squares[sizes] / Y.shape[1]
-    return losses
-
-
 def _means(losses: Float, strata: NDArray[np.intp], weights: Float | None) -> Float:
     """Return means over strata of means over rows; whole numbers are divided once, at the end."""
     row_weights = np.ones(len(strata)) if weights is None else weights
@@ -170,16 +130,3 @@ def _losses_of_errors(loss: Loss, Y: Float, errors: Float) -> Float:
     losses = losses.astype(np.float64, copy=False)
     losses[is_unknown] = np.nan
     return losses
-
-
-def mean_squares(errors: Float, weights: Float | None) -> Float:
-    """Return the mean over targets and rows (weighted) of squared errors (t × k × rows), (k)."""
-    errors *= errors
-    xp = namespace_of(errors)
-    result: Float
-    if weights is None:
-        result = xp.mean(errors, axis=(0, 2))
-    else:
-        result = xp.mean(errors @ weights, axis=0) / xp.sum(weights)
-    (result,) = to_host(result)
-    return result

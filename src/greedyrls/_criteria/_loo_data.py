@@ -1,8 +1,4 @@
-"""The blocks, sums and Gram columns that leave-one-out searches on the same rows share.
-
-Folds share Gram columns as well: Σ_T = Σ_all − Σ_F, where F are the few rows held out. The columns
-of all rows are fetched once for all folds; each fold multiplies only its held-out rows.
-"""
+"""The blocks, sums and Gram columns that leave-one-out searches on the same rows share."""
 
 from __future__ import annotations
 
@@ -15,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import (
-    DWARFED,
     SMALLEST_D,
     Executor,
     Float,
@@ -25,7 +20,6 @@ from .._base import (
     put,
     true_indices,
 )
-from .._data import Matrix, product
 from .._problem import Problem, report_non_finite
 from .._rows import RowBlock, SampleStatistics, entry_counts, pair_products
 from ._samples import SampleSpace
@@ -39,10 +33,6 @@ _WAITING = 64
 _SCORED_FAR_AWAY = 8
 # Scoring a centre costs about as much as computing so many kernel columns, including its own.
 _KERNEL_COLUMNS_PER_SCORE = 4
-# If more than this share of the rows is held out, a pass over the training rows costs no more.
-_LARGEST_SHARE = 0.5
-# Rows multiplied at a time.
-_HELD_OUT_ROWS = 128
 
 
 def total_of(values: Float) -> float:
@@ -188,71 +178,12 @@ def _memory_blocks(problem: Problem, block_rows: int | None) -> list[RowBlock]:
     ]
 
 
-class TrainingColumns:
-    """A function that returns X'x_b over a fold's training rows, about their means."""
-
-    def __init__(self, whole: LooData, held_out: NDArray[np.intp], training: LooData) -> None:
-        self._whole = whole
-        self._held_out = held_out
-        # From the means of all rows to those of the training rows.
-        self._moved = training.start.means - whole.start.means
-        self._weight = training.start.total_weight
-        X = whole.problem.X
-        self._sparse = X.take(held_out) if X.is_sparse else None
-
-    def __call__(self, indices: Sequence[int]) -> Float:
-        """Return the columns of features, (c × n); a pass over X only for those that are new."""
-        order = np.array(indices, dtype=np.intp)
-        values = self._whole.gram.columns(indices)
-        if self._sparse is not None:
-            values -= self._sparse_products(self._sparse, order)
-            values -= self._weight * self._moved[order, None] * self._moved
-            return values
-        for first in range(0, len(self._held_out), _HELD_OUT_ROWS):
-            rows = self._rows(self._held_out[first : first + _HELD_OUT_ROWS])
-            values -= rows[:, order].T @ rows
-        values -= self._weight * self._moved[order, None] * self._moved
-        return values
-
-    def _sparse_products(self, X: Matrix, order: NDArray[np.intp]) -> Float:
-        """Return Σ w (x_b − mean_b)(x_i − mean_i) over the rows held out without centring X."""
-        means, weights = self._whole.start.means, self._whole.problem.weights
-        V = X.columns(order) - means[order, None]
-        if weights is not None:
-            V *= weights[self._held_out]
-        values: Float = product(X, V) - V.sum(axis=1)[:, None] * means
-        return values
-
-    def _rows(self, numbers: NDArray[np.intp]) -> Float:
-        """Return rows minus the means of all rows, scaled by √w."""
-        problem = self._whole.problem
-        rows = problem.X.part(numbers).astype(np.float64)
-        rows -= self._whole.start.means
-        if problem.weights is not None:
-            rows *= np.sqrt(problem.weights[numbers])[:, None]
-        return rows
-
-
-def _same_weights(whole: LooData, training: LooData, rows: NDArray[np.bool_]) -> bool:
-    """Return whether rows have the same weights in both."""
-    one, other = whole.problem.weights, training.problem.weights
-    ones = np.ones(len(rows))
-    one, other = ones if one is None else one, ones if other is None else other
-    return np.array_equal(one[rows], other[rows])
-
-
-def share_columns(whole: LooData, training: LooData) -> None:
-    """Let a fold derive its Gram columns from those of all rows, if it holds out few."""
-    X = whole.problem.X
-    if not X.is_in_memory or X.location.on_device:
-        return  # held-out rows are scattered over the file or cluster: as expensive as a pass
-    left = training.problem.has_weight
-    if not _same_weights(whole, training, left):
-        return  # balanced classes have other weights among the training rows
-    (held_out,) = (whole.problem.has_weight & ~left).nonzero()
-    # If the rows held out dwarf the others, the difference would lose their digits. A feature that
-    # does not vary in the others has none to lose.
-    varies = training.start.diagonal > 0.0
-    dwarfed = whole.start.diagonal > DWARFED * training.start.diagonal
-    if len(held_out) <= _LARGEST_SHARE * len(left) and not (varies & dwarfed).any():
-        training.gram.fetch = TrainingColumns(whole, held_out, training)
+def share_columns(whole: LooData, other: LooData) -> None:
+    """Let a selection for other targets use the Gram columns of the same rows and weights."""
+    weights, others = whole.problem.weights, other.problem.weights
+    if weights is None or others is None:
+        is_same = weights is others
+    else:
+        is_same = np.array_equal(weights, others)
+    if is_same and whole.problem.X.is_in_memory and not whole.problem.X.location.on_device:
+        other.gram.fetch = whole.gram.columns

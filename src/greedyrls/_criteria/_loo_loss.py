@@ -14,22 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import PREDICTION_ELEMENTS, Float, ask
-from .._features import Pivot, Ranking
 from .._problem import Loss, make_loss, stratum_factors
 from .._rows import (
-    CandidateLosses,
     ColumnShapes,
     Errors,
-    Leftovers,
     RowBlock,
     candidate_errors,
     candidate_losses,
-    candidate_residuals,
     column_shapes,
     directions,
     group_errors,
-    keep_leftovers,
-    kept_losses,
     loo_predictions,
     losses_with,
     predictions_with,
@@ -41,18 +35,8 @@ from ._curves import LossMoments, model_moments, moments_of, whole_predictions
 from ._group_bounds import roots_of
 from ._loo_data import LooData
 from ._samples import SampleSpace
-from ._search_state import Held, removals_of
-from ._state import SelectionState, pivot_of
-
-# Bytes that the kept z of all candidates may take, where X is smaller.
-_KEPT_BYTES = 1 << 29
-# Rough nanoseconds for computing a pair of row and candidate, for each chosen feature in it, and
-# for a pair whose z is kept. Only their ratios matter, and only for speed.
-_LOOK, _LOOK_CHOSEN, _KEPT = 10.0, 0.1, 3.0
-# A kept z is compared with a recomputed one after so many steps; if they differ by more than the
-# drift, all are recomputed.
-_CHECK_STEPS = 32
-_KEPT_DRIFT = 1e-10
+from ._search_state import removals_of
+from ._state import SelectionState
 
 
 class LossState(SelectionState):
@@ -66,10 +50,6 @@ class LossState(SelectionState):
             self.factors = _factors(self.samples, loss)
         self._remembered: tuple[float, float] | None = None
         self._shapes: list[ColumnShapes] = []
-        self.looked = 0  # pairs of row and candidate that the last step computed
-        # z of all candidates, block by block, if they are worth their memory.
-        self._kept: list[Leftovers] = []
-        self._kept_steps = 0  # steps since all z were recomputed
         self.initial_loss = abs(self.loss)
 
     def _measure(self) -> None:
@@ -153,22 +133,14 @@ class LossState(SelectionState):
 
     def _sums(self, rho: Float) -> Float:
         """Return the losses (n) if the loss is a mean over rows."""
-        features = self.features
+        beta = self.features.coefficients(np.arange(self.problem.n_features)).beta
         name = self.criterion_loss.name.removeprefix("balanced_")
-        two_classes = name == "zero_one" and len(rho) == 1
+        reach, support = None, None
         # Files and rows on a cluster are read once per step, and all of their pairs are computed.
-        two_classes = two_classes and self.problem.X.is_in_memory
-        if two_classes and _worth_keeping(self):
-            if not self._kept:
-                self._keep()
-            values = self._kept_losses(rho[0])
-        else:
-            beta = features.coefficients(np.arange(self.problem.n_features)).beta
-            reach = self._reach(beta, rho) if two_classes else None
-            support = None if reach is None else [shape.support for shape in self._shapes]
-            values, self.looked = _row_losses(
-                self, self.criterion_loss, self.factors, beta, rho, reach, support
-            )
+        if name == "zero_one" and len(rho) == 1 and self.problem.X.is_in_memory:
+            reach = self._reach(beta, rho)
+            support = [shape.support for shape in self._shapes]
+        values = _row_losses(self, self.criterion_loss, self.factors, beta, rho, reach, support)
         return values if self.factors is not None else values / self.problem.n_samples
 
     def squared_losses(self, candidates: NDArray[np.intp]) -> Float:
@@ -178,60 +150,9 @@ class LossState(SelectionState):
         factors = _factors(self.samples, squared)
         if not self.layout.is_single:
             return _losses_with(self, candidates, squared, factors)
-        values, _ = _row_losses(
-            self,
-            squared,
-            factors,
-            features.coefficients(np.arange(self.problem.n_features)).beta,
-            features.tau / features.delta,
-        )
-        return values[candidates]
-
-    def _keep(self) -> None:
-        """Compute and keep z of all candidates."""
-        candidates = self.candidates
-        beta = self.features.coefficients(candidates).beta
-        self.samples.passes += 1
-        self._kept = self.samples.each(ask(keep_leftovers, candidates, beta))
-        self._kept_steps = 0
-
-    def _drop(self) -> None:
-        """Free the memory of the kept z."""
-        self._kept = []
-
-    def _kept_losses(self, rho: Float) -> Float:
-        """Return Σ_j e_j [wrong] with each feature added, from the kept z, (n)."""
-        loss, delta = self.criterion_loss, self.features.delta
-        question = ask(kept_losses, loss, self.factors, delta, rho)
-        values: Float = self.samples.total(question, self._kept).values
-        return values
-
-    def measure(self, index: int) -> Pivot:
-        """Measure one candidate in the data, from its z where that is kept."""
-        if not self._kept:
-            return super().measure(index)
-        order = np.array([index])
-        terms = self.features.coefficients(order)
-        pairs = zip(self._kept, self.samples.blocks, strict=True)
-        Z = [kept.column(index, len(block.d))[None] for kept, block in pairs]
-        self._kept_steps += 1
-        if self._kept_steps % _CHECK_STEPS == 0 and _has_drifted(self, order, terms.beta, Z):
-            self._drop()
-            return super().measure(index)
-        return pivot_of(self.samples.score(order, *terms, self.features.spread is not None, Z), 0)
-
-    def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
-        """Add a feature to the model, and remove its part from the kept z."""
-        super().add(index, pivot, ranking, remaining)
-        if self._kept:
-            row = self.features.L[-1]
-            slopes = row / row[index]
-            for kept in self._kept:
-                kept.follow(index, slopes)
-
-    def _place(self, order: list[int], columns: Float, inverse: Float, held: Held | None) -> None:
-        super()._place(order, columns, inverse, held)
-        self._kept, self._kept_steps = [], 0
+        beta = features.coefficients(np.arange(self.problem.n_features)).beta
+        rho = features.tau / features.delta
+        return _row_losses(self, squared, factors, beta, rho)[candidates]
 
     def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
         """Exact losses without some of the chosen features, and the tolerances of ties."""
@@ -251,26 +172,6 @@ class _Models(NamedTuple):
     width: int  # how many columns the errors are computed from
 
 
-def _worth_keeping(state: LossState) -> bool:
-    """Return whether computing all pairs with kept z is cheaper than some pairs without."""
-    if state._kept:
-        return True
-    pairs = len(state.candidates) * state.problem.n_samples
-    allowed = 8 * pairs <= max(_KEPT_BYTES, state.problem.X.nbytes)
-    return allowed and state.looked * (_LOOK + _LOOK_CHOSEN * state.size) > _KEPT * pairs
-
-
-def _has_drifted(state: LossState, order: NDArray[np.intp], beta: Float, Z: list[Float]) -> bool:
-    """Return whether the kept z of a candidate differs from a recomputed one."""
-    pairs = list(zip(state.samples.blocks, Z, strict=True))
-    largest = max(float(np.abs(z).max(initial=0.0)) for z in Z)
-    return any(
-        float(np.abs(candidate_residuals(block, order, beta) - z).max(initial=0.0))
-        > _KEPT_DRIFT * largest
-        for block, z in pairs
-    )
-
-
 def _row_losses(
     state: LossState,
     loss: Loss,
@@ -279,15 +180,15 @@ def _row_losses(
     rho: Float,
     reach: Float | None = None,
     support: list[Any] | None = None,
-) -> CandidateLosses:
-    """Return Σ_j e_j ℓ_j over all rows with each of all features added.
+) -> Float:
+    """Return Σ_j e_j ℓ_j over all rows with each of all features added, (n).
 
     `reach` and `support` are for one target of labels ±1 and loss zero_one.
     """
     question = ask(candidate_losses, loss, factors, beta, state.features.delta, rho, reach)
     nothing = [None] * len(state.samples.blocks)
-    losses: CandidateLosses = state.samples.total(question, support or nothing)
-    return losses
+    sums: Float = state.samples.total(question, support or nothing).values
+    return sums
 
 
 def _losses_with(

@@ -213,11 +213,10 @@ class ManyFoldState(FoldMeans, SelectionState):
         if not self._is_squared:
             losses = self._mean_losses(*arguments)[kept]
             return losses, self.tolerances(losses)
-        tile, *pivots = arguments
-        sums = self.inverses.squares(tile, self.block.r, self.errors, *pivots)[:, kept]
+        sums = self._squares(*arguments)[:, kept]
         losses, tolerances = finite_losses(*mean_losses(self, sums))
-        # The recurrences have δ and τ to rounding of A_ii, and sums lose differences far below the
-        # previous loss: candidates that may be the best, or runners-up, are measured.
+        # The recurrences have δ and τ to rounding of A_ii: candidates that may be the best, or
+        # runners-up, are measured.
         wide = tolerances + _NEAR * np.maximum(losses, 0.0)
         rounding = _FOLD_ROUNDING * float(self.target_energy.sum()) / self.loss_weight
         near = may_be_best(judge, candidates, losses, wide, count, rounding)

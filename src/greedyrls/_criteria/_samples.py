@@ -212,9 +212,8 @@ class SampleSpace(BlockSet[RowBlock]):
         penalty: Float,
         shrinkage: Float,
         with_spread: bool,
-        Z: list[Float] | None = None,
     ) -> Scores:
-        """Score at most `group` candidates exactly; Z are their z, if already computed.
+        """Score at most `group` candidates exactly.
 
         beta (|S| × c) are their coefficients on the chosen features; penalty (c) is
         P_ii + β'Pβ and shrinkage (t × c) is w'Pβ: δ and τ are computed from the rows themselves,
@@ -222,8 +221,7 @@ class SampleSpace(BlockSet[RowBlock]):
         Σ z⁴ are computed if `with_spread`.
         """
         self.exact_evaluations += len(indices)
-        if Z is None:
-            Z = self.each(ask(candidate_residuals, indices, beta))
+        Z = self.each(ask(candidate_residuals, indices, beta))
         scores = make_scores(self._executor, self._blocks, Z, penalty, shrinkage, with_spread)
         losses = scores.losses
         sums = losses[0] if len(losses) == 1 else losses.sum(axis=0)

@@ -73,14 +73,6 @@ def open_candidates(state: HasCandidates, too_expensive: NDArray[np.bool_] | Non
     state.bar_spanned()
 
 
-def bar_spanned(state: HasCandidates, spanned: NDArray[np.bool_] | None) -> bool:
-    """Exclude features that the chosen ones span; returns whether no candidate is left then."""
-    if spanned is None:
-        return False
-    state.barred[spanned] = np.inf
-    return not (state.barred < 0.0).any()
-
-
 def chosen_groups(state: HasSelection, positions: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """Return the positions of the columns of chosen groups among all chosen columns."""
     order = {column: position for position, column in enumerate(state.selected)}
@@ -222,7 +214,9 @@ class SearchState(ABC):
     def bar_spanned(self) -> None:
         """Features that the chosen ones span are no candidates from now on."""
         spanned = self.features.penalty.spanned(self.features.delta, self.features.scale)
-        self.is_spanned = bar_spanned(self, spanned)
+        if spanned is not None:
+            self.barred[spanned] = np.inf
+            self.is_spanned = not (self.barred < 0.0).any()
 
     def tolerances(self, losses: Float) -> Float:
         """Return how far above each mean loss (c) another one counts as equal."""

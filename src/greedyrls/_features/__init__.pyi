@@ -4,7 +4,6 @@ from ._chosen import Models as Models
 from ._chosen import all_pivots as all_pivots
 from ._chosen import at_ends as at_ends
 from ._chosen import chains_of as chains_of
-from ._chosen import errors_by_target as errors_by_target
 from ._chosen import held_out_errors as held_out_errors
 from ._chosen import minus_running_sums as minus_running_sums
 from ._chosen import one_by_one as one_by_one

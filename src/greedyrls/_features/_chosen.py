@@ -118,13 +118,6 @@ def held_out_errors(chosen: Chosen, models: Models, columns: Float, Y: Float) ->
 
     columns (rows × p) are the chosen features there, Y (rows × t) the targets.
     """
-    errors = list(errors_by_target(chosen, models, columns, Y))
-    stack: Float = location_of(columns).xp.stack(errors)
-    return stack
-
-
-def errors_by_target(chosen: Chosen, models: Models, columns: Float, Y: Float) -> Iterator[Float]:
-    """Yield the same for each target, (k × rows); the caller may overwrite them."""
     location = location_of(columns)
     means, target_means = to_device(location, chosen.means, chosen.target_means)
     centred = (columns - means).T
@@ -133,12 +126,15 @@ def errors_by_target(chosen: Chosen, models: Models, columns: Float, Y: Float) -
     for chain, model in zip(chosen.chains, models, strict=True):
         inverse, steps = to_device(location, model.inverse, model.steps.T.copy())
         parts.append((chain, inverse @ take_positions(centred, chain, len(chosen.indices)), steps))
+    by_target = []
     for target in range(residuals.shape[0]):
         errors = [
             at_ends(minus_running_sums(residuals[target, :], q * steps[target, :, None]), chain)
             for chain, q, steps in parts
         ]
-        yield errors[0] if len(errors) == 1 else location.xp.concat(errors, axis=0)
+        by_target.append(errors[0] if len(errors) == 1 else location.xp.concat(errors, axis=0))
+    stack: Float = location.xp.stack(by_target)
+    return stack
 
 
 def take_positions(columns: Float, chain: Chain, count: int) -> Float:

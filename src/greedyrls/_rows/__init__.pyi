@@ -1,6 +1,5 @@
 from . import tiles as tiles
 from ._answers import ArraySum as ArraySum
-from ._answers import CandidateLosses as CandidateLosses
 from ._answers import Candidates as Candidates
 from ._answers import ColumnShapes as ColumnShapes
 from ._answers import Products as Products
@@ -20,13 +19,15 @@ from ._blocks import BlockSet as BlockSet
 from ._blocks import RowBlock as RowBlock
 from ._fold_at_set import energy as energy
 from ._fold_at_set import fold_at_set as fold_at_set
-from ._fold_at_set import fold_removal_losses as fold_removal_losses
-from ._fold_at_set import removal_values as removal_values
+from ._fold_at_set import fold_removal_errors as fold_removal_errors
 from ._fold_at_set import training_products as training_products
 from ._fold_blocks import FoldBlock as FoldBlock
+from ._fold_losses import fold_candidate_errors as fold_candidate_errors
 from ._fold_losses import fold_candidate_losses as fold_candidate_losses
 from ._fold_losses import fold_leftovers as fold_leftovers
+from ._fold_losses import fold_losses_with as fold_losses_with
 from ._fold_losses import fold_stratum_weights as fold_stratum_weights
+from ._fold_losses import fold_values_with as fold_values_with
 from ._fold_losses import split_losses as split_losses
 from ._fold_losses import split_values as split_values
 from ._fold_losses import squared_losses as squared_losses
@@ -55,10 +56,6 @@ from ._group_blocks import group_losses as group_losses
 from ._group_blocks import group_moments as group_moments
 from ._group_blocks import pair_products as pair_products
 from ._group_blocks import steps_of as steps_of
-from ._held_out import HeldOutRows as HeldOutRows
-from ._leftovers import Leftovers as Leftovers
-from ._leftovers import keep_leftovers as keep_leftovers
-from ._leftovers import kept_losses as kept_losses
 from ._rounds import RecordedStep as RecordedStep
 from ._rounds import Round as Round
 from ._rounds import Rounds as Rounds

@@ -59,13 +59,6 @@ class ColumnShapes(NamedTuple):
     support: Support
 
 
-class CandidateLosses(NamedTuple):
-    """Weighted sums of a loss with each feature added."""
-
-    values: Float  # (n)
-    looked: int  # number of pairs of row and candidate evaluated
-
-
 class Losses(NamedTuple):
     """Leave-one-out sums of several candidates, and moments of their spread over the rows."""
 

@@ -65,7 +65,6 @@ def factor_sums(block: RowBlock, features: tuple[int, ...], inverse: Float) -> A
 def with_rows(block: RowBlock, features: tuple[int, ...], r: Float, d: Float) -> RowBlock:
     """Return the block with these features, whose r and d are known; the last one may be new."""
     block.columns.keep(features[-1])
-    block.columns.arrange()
     return replace(block, r=r, d=d, chosen=features, anchor=None)
 
 
@@ -79,7 +78,6 @@ def at_set(
     """
     for index in kept:
         block.columns.keep(index)
-    block.columns.arrange()
     r, d = np.empty_like(block.r), np.empty_like(block.d)
     for rows in _row_tiles(block, len(features)):
         q = inverse @ _columns(block, features, rows)

@@ -1,7 +1,7 @@
 """Row blocks: a part of the rows of X with its part of the residuals r and of d = 1 − h.
 
 A block is a value. Questions to it are functions of a block (`_row_sums`, `_scores`, `_row_losses`,
-`_leftovers`, `_at_set`, `_group_blocks`), and answers of several blocks are added up (`add_up`).
+`_at_set`, `_group_blocks`), and answers of several blocks are added up (`add_up`).
 Only vectors of feature space pass between a block and the driver: z of a candidate stays where the
 block is, and the driver holds a reference to it. Blocks are immutable: `begin`, `anchored`, `moved`
 and `chose` return new ones. All blocks of a search are a `BlockSet`.

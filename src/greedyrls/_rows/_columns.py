@@ -1,9 +1,9 @@
-"""Single columns of a row block: centred, weighted, gathered once and kept while they are of use.
+"""Single columns of a row block: centred, weighted, and kept where they are needed at every step.
 
 In C order a column lies scattered over all of X, and gathering it costs more than computing with
-it. The columns of the chosen features are needed at every step and those scored lately are likely
-scored again, so both are kept, within a budget: X is never copied whole. This is a cache: what it
-returns depends on the arguments alone, so blocks that share it remain values.
+it. The columns of the chosen features are therefore kept, within a budget: X is never copied whole.
+This is a cache: what it returns depends on the arguments alone, so blocks that share it remain
+values.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,6 @@ from numpy.typing import NDArray
 from .._base import (
     BUFFER_COLUMNS,
     CHOSEN_SHARE,
-    ColumnCache,
     CopiedLock,
     Float,
     SelectedColumns,
@@ -29,43 +27,12 @@ from .._base import (
 )
 from .._data import Matrix, column_numbers, columns_once, pin_column, single_column
 
-# Share of the memory of X that columns scored lately may take.
-RECENT_SHARE = 0.04
-
-# Shorter columns are gathered faster than they are looked up.
-_WORTH_KEEPING_ROWS = 1500
-# Columns scored lately that may be scored again, or chosen, by one of the searches on these rows.
-_RECENT_COLUMNS = 32
 # `BUFFER_COLUMNS` on a device, where products with fewer buffers are fewer launches.
 _DEVICE_BUFFER_COLUMNS = 64
 # The same where columns are so long that room for many of them may not be there.
 _LIMITED_BUFFER_COLUMNS = 16
 # Chosen columns over the budget are gathered again at each use, this many at a time.
 _OVERFLOW_COLUMNS = 8
-
-
-# Views into which an arrangement may fall before it is made again, and its room for more columns.
-_MOST_VIEWS = 5
-_SPARE_COLUMNS = 8
-
-
-class _Arrangement(NamedTuple):
-    """The columns of a set of features as few views of one buffer."""
-
-    selected: SelectedColumns
-    features: tuple[int, ...]
-    views: tuple[tuple[slice, slice], ...]  # positions in `features`, and rows of the buffer
-
-    @classmethod
-    def of(cls, selected: SelectedColumns, features: tuple[int, ...]) -> _Arrangement:
-        """Cut the features where their columns are not next to each other."""
-        rows = [selected.positions[feature] for feature in features]
-        cuts = [place for place, (one, next) in enumerate(pairwise(rows), 1) if next != one + 1]
-        views = tuple(
-            (slice(first, last), slice(rows[first], rows[first] + last - first))
-            for first, last in pairwise((0, *cuts, len(rows)))
-        )
-        return cls(selected, features, views)
 
 
 class ColumnStore:
@@ -79,13 +46,9 @@ class ColumnStore:
         spare_bytes: float,
     ) -> None:
         self._X = X
-        # On a device gathering is as fast as copying.
-        is_short = X.shape[0] < _WORTH_KEEPING_ROWS
-        self._is_short = is_short or X.location.on_device or X.keeps_columns
         self._root_weights = root_weights
         self._means = means
         column_bytes = max(1, 8 * X.shape[0])
-        recent = int(max(spare_bytes, RECENT_SHARE * X.nbytes)) // column_bytes
         limit = int(max(spare_bytes, CHOSEN_SHARE * X.nbytes)) // column_bytes
         width = _DEVICE_BUFFER_COLUMNS if X.location.on_device else BUFFER_COLUMNS
         if X.keeps_columns:
@@ -94,9 +57,7 @@ class ColumnStore:
             limit, width = X.column_bytes // column_bytes, _LIMITED_BUFFER_COLUMNS
         elif X.is_sparse:
             limit = X.shape[1]  # k dense columns are little beside k rows of the factor
-        self._recent = ColumnCache(min(max(1, recent), _RECENT_COLUMNS))
         self._selected = SelectedColumns(limit, width)
-        self._arrangement: _Arrangement | None = None
         self._lock = CopiedLock()  # searches on the same rows may run at the same time
 
     def fresh(
@@ -126,14 +87,11 @@ class ColumnStore:
     def attached(self, X: Matrix, count: int = 0) -> ColumnStore:
         """A value with another X (or none): what it keeps later, this one does not know of.
 
-        The columns of chosen features are shared; those gathered lately are let go. On a device as
-        many as `count` will lie together, if there are none yet.
+        The columns of chosen features are shared. On a device as many as `count` will lie together,
+        if there are none yet.
         """
         other = copy.copy(self)
         other._X = X
-        other._is_short = True
-        other._recent = ColumnCache(0)
-        other._arrangement = None
         selected = self._selected
         if not selected.buffers and X.column_bytes is None:
             width = max(selected.width, min(count, selected.limit))
@@ -144,23 +102,6 @@ class ColumnStore:
         """Columns of some rows, which are in memory as X, with nothing kept."""
         root = None if self._root_weights is None else self._root_weights[rows]
         return ColumnStore(X, root, self._means, 0)
-
-    def get(self, indices: NDArray[np.intp]) -> Float:
-        """The columns (c × m); the caller may overwrite them."""
-        if self._is_short or len(indices) > self._recent.limit:
-            return self.fresh(indices)
-        wanted = indices.tolist()
-        with self._lock:
-            if not any(index in self._recent for index in wanted):
-                return self._gathered(wanted)
-            return np.array(self._recent.gather(wanted, self._gathered))
-
-    def _gathered(self, indices: list[int]) -> Float:
-        """Columns gathered from X, of which copies are kept instead of the oldest."""
-        columns = self.fresh(np.array(indices, dtype=np.intp))
-        for row, index in enumerate(indices):
-            self._recent.add([index], columns[row : row + 1].copy())
-        return columns
 
     @property
     def room(self) -> Float | None:
@@ -189,10 +130,9 @@ class ColumnStore:
             selected = self._selected
             if index in selected.positions or len(selected) >= selected.limit:
                 return
-            recent = self._recent.pop(index)
-            if column is None:
-                column = self._single(index) if recent is None else recent
-            self._selected = selected.append(index, column)
+            self._selected = selected.append(
+                index, self._single(index) if column is None else column
+            )
 
     def note(self, index: int) -> None:
         """A feature was chosen whose column is already the next one in the buffers."""
@@ -215,11 +155,6 @@ class ColumnStore:
         if features[: len(selected)] == selected.features:  # a single search: no need to look
             yield from selected.parts(rows)
             first = len(selected)
-        elif (arrangement := self._arranged(features)) is not None:
-            (buffer,) = arrangement.selected.buffers
-            for positions, lies in arrangement.views:
-                yield positions, buffer[lies, rows]
-            return
         while first < len(features):
             columns = selected.leading(features[first:], rows)
             if columns is None:
@@ -227,34 +162,3 @@ class ColumnStore:
                 columns = self.fresh(overflow, rows)
             yield slice(first, first + columns.shape[0]), columns
             first += columns.shape[0]
-
-    def arrange(self) -> None:
-        """From now on, have the columns of the set that is read next to each other.
-
-        Where features come and go, they would be copied from everywhere at each use.
-        """
-        if self._arrangement is None:
-            self._arrangement = _Arrangement(replace(self._selected, limit=0), (), ())
-
-    def _arranged(self, features: tuple[int, ...]) -> _Arrangement | None:
-        """The columns of a set as few views, copied if need be; None if they are too many."""
-        room = len(features) + _SPARE_COLUMNS
-        if self._arrangement is None or not features or room > self._selected.limit // 2:
-            return None
-        with self._lock:
-            known = self._arrangement
-            if known.features == features:
-                return known
-            selected, own = known.selected, self._selected
-            missing = [feature for feature in features if feature not in selected.positions]
-            if len(selected) + len(missing) <= selected.limit:
-                for feature in missing:
-                    position = own.positions.get(feature)
-                    column = self._single(feature) if position is None else own.column(position)
-                    selected = selected.append(feature, column)
-                known = _Arrangement.of(selected, features)
-            if known.features != features or len(known.views) > _MOST_VIEWS:
-                selected = replace(own.arranged(features, self._single, room), limit=room)
-                known = _Arrangement.of(selected, features)
-            self._arrangement = known
-        return known

@@ -10,16 +10,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._base import HALF_TILE_ELEMENTS, LEAST_SET_ROWS, Float
-from .._problem import Loss
 from . import tiles
 from ._answers import ArraySum
 from ._at_set import Removals
 from ._fold_blocks import FoldBlock
-from ._fold_losses import split_shares, split_values
-from ._held_out import HeldOutRows
 
 
 def training_products(
@@ -51,46 +47,15 @@ def energy(block: FoldBlock) -> ArraySum:
     )
 
 
-def _removal_errors(
-    block: FoldBlock,
-    split: HeldOutRows,
-    beta: Float,
-    rho: Float,
-    starts: NDArray[np.intp] | None,
-) -> Iterator[tuple[slice, Float]]:
-    """Yield errors (t × rows × c) on held-out rows without each feature, by slices of rows."""
-    count = split.rows.shape[1]
-    height = max(LEAST_SET_ROWS, HALF_TILE_ELEMENTS // max(1, rho.size))
-    for top in range(0, count, height):
-        rows = slice(top, min(count, top + height))
-        Z = np.zeros((rows.stop - top, beta.shape[1]))
-        for places, columns in split.chosen(block.column, rows):
-            Z += columns[0].T @ beta[places]
-        yield rows, tiles.fold_errors(Z, split.r[0][:, rows], -rho, starts)
-
-
-def fold_removal_losses(
-    block: FoldBlock, loss: Loss, factors: Float, removals: Removals
-) -> ArraySum:
-    """Return Σ e ℓ of each split without each feature, (K × c), for a mean over rows."""
-    name = loss.name.removeprefix("balanced_")
+def fold_removal_errors(block: FoldBlock, removals: Removals) -> Iterator[tuple[int, slice, Float]]:
+    """Yield held-out errors without each feature, a few rows of a split at a time."""
     beta_of, _, rho_of, starts = removals
-    totals = np.zeros((len(block.splits), removals.n_removals))
-    shared = zip(block.splits, beta_of, rho_of, factors, strict=True)
-    for number, (split, beta, rho, own) in enumerate(shared):
-        shares = split_shares(loss, split, own)
-        for rows, errors in _removal_errors(block, split, beta, rho, starts):
-            totals[number] += tiles.error_sums(name, errors, split.y[0][:, rows], shares[rows])
-    return ArraySum(totals)
-
-
-def removal_values(block: FoldBlock, loss: Loss, removals: Removals) -> ArraySum:
-    """Return the loss of each split without each feature, (K × c), for any loss."""
-    values = []
-    beta_of, _, rho_of, starts = removals
-    for split, beta, rho in zip(block.splits, beta_of, rho_of, strict=True):
-        predictions = np.empty((len(rho), removals.n_removals, split.rows.shape[1]))
-        for rows, errors in _removal_errors(block, split, beta, rho, starts):
-            predictions[:, :, rows] = split.y[0][:, None, rows] - errors.transpose(0, 2, 1)
-        values.append(split_values(loss, split, predictions))
-    return ArraySum(np.array(values))
+    for number, (split, beta, rho) in enumerate(zip(block.splits, beta_of, rho_of, strict=True)):
+        count = split.rows.shape[1]
+        height = max(LEAST_SET_ROWS, HALF_TILE_ELEMENTS // max(1, rho.size))
+        for top in range(0, count, height):
+            rows = slice(top, min(count, top + height))
+            Z = np.zeros((rows.stop - top, beta.shape[1]))
+            for positions, columns in split.chosen(block.column, rows):
+                Z += columns[0].T @ beta[positions]
+            yield number, rows, tiles.fold_errors(Z, split.r[0][:, rows], -rho, starts)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
+
 import numpy as np
 
 from .._base import Float, namespace_of, stacked
@@ -10,6 +13,9 @@ from . import tiles
 from ._answers import ArraySum, Candidates, StepSums
 from ._fold_blocks import FoldBlock
 from ._held_out import HeldOutRows
+
+# Yields held-out errors (t × rows × c) of some models: the number of a split, its rows, the errors.
+FoldErrors = Callable[[FoldBlock], Iterator[tuple[int, slice, Float]]]
 
 
 def fold_leftovers(
@@ -63,10 +69,12 @@ def split_values(loss: Loss, split: HeldOutRows, predictions: Float) -> Float:
     return loss.values(split.y[0, :, used], predictions[:, :, used], split.weights[0, used])
 
 
-def split_shares(loss: Loss, split: HeldOutRows, factors: Float) -> Float:
-    """Return e_j = w_j × the factor of its stratum (strata)."""
-    shares: Float = split.weights[0] * factors[loss.strata(split.y[0].T)]
-    return shares
+def _shares_of_splits(block: FoldBlock, loss: Loss, factors: Float) -> list[Float]:
+    """Return e_j = w_j × the factor of its stratum, (K × strata), of the rows of each split."""
+    return [
+        split.weights[0] * of_split[loss.strata(split.y[0].T)]
+        for split, of_split in zip(block.splits, factors, strict=True)
+    ]
 
 
 def squared_losses(block: FoldBlock, candidates: Candidates) -> ArraySum:
@@ -92,22 +100,48 @@ def fold_candidate_losses(
     block: FoldBlock, loss: Loss, factors: Float, candidates: Candidates
 ) -> ArraySum:
     """Return Σ e ℓ of each split with each candidate added, (K × c), tile by tile."""
-    shares = [
-        split_shares(loss, split, split_factors)
-        for split, split_factors in zip(block.splits, factors, strict=True)
-    ]
-    indices, means, beta, rho, starts = candidates
-    name = loss.name.removeprefix("balanced_")
-    if block.X.device is not None and starts is None:
-        from ._device_losses import fold_loss_sums  # which only data on devices need
+    if block.X.device is None or candidates.starts is not None:
+        errors = partial(fold_candidate_errors, candidates=candidates)
+        return fold_losses_with(block, errors, candidates.n_candidates, loss, factors)
+    from ._device_losses import fold_loss_sums  # which only data on devices need
 
-        return ArraySum(fold_loss_sums(block, block.X.device, name, shares, candidates))
-    totals = np.zeros((len(block.splits), candidates.n_candidates))
+    shares = _shares_of_splits(block, loss, factors)
+    name = loss.name.removeprefix("balanced_")
+    return ArraySum(fold_loss_sums(block, block.X.device, name, shares, candidates))
+
+
+def fold_candidate_errors(
+    block: FoldBlock, candidates: Candidates
+) -> Iterator[tuple[int, slice, Float]]:
+    """Yield held-out errors with each candidate added, a few rows of a split at a time."""
+    indices, means, beta, rho, starts = candidates
     for number, part, x in block.tiles_of_splits(indices):
         split = block.splits[number]
         x -= means[number]
         for positions, columns in split.chosen(block.column, part):
             x -= columns[0].T @ beta[number][positions]
-        errors = tiles.fold_errors(x, split.r[0][:, part], rho[number], starts)
-        totals[number] += tiles.error_sums(name, errors, split.y[0][:, part], shares[number][part])
+        yield number, part, tiles.fold_errors(x, split.r[0][:, part], rho[number], starts)
+
+
+def fold_losses_with(
+    block: FoldBlock, errors: FoldErrors, n_models: int, loss: Loss, factors: Float
+) -> ArraySum:
+    """Return Σ e ℓ of each split for each of some models, (K × c), for a mean over rows."""
+    shares = _shares_of_splits(block, loss, factors)
+    name = loss.name.removeprefix("balanced_")
+    totals = np.zeros((len(block.splits), n_models))
+    for number, part, values in errors(block):
+        y = block.splits[number].y[0][:, part]
+        totals[number] += tiles.error_sums(name, values, y, shares[number][part])
     return ArraySum(totals)
+
+
+def fold_values_with(block: FoldBlock, errors: FoldErrors, n_models: int, loss: Loss) -> ArraySum:
+    """Return the loss of each split for each of some models, (K × c), for any loss."""
+    shapes = [(split.y.shape[1], n_models, split.y.shape[2]) for split in block.splits]
+    predictions = [np.empty(shape) for shape in shapes]
+    for number, part, values in errors(block):
+        y = block.splits[number].y[0][:, None, part]
+        predictions[number][:, :, part] = y - values.transpose(0, 2, 1)
+    pairs = zip(block.splits, predictions, strict=True)
+    return ArraySum(np.array([split_values(loss, *pair) for pair in pairs]))

@@ -16,7 +16,7 @@ from .._base import HALF_TILE_ELEMENTS, LEAST_TILE_ROWS, Float
 from .._data import ordered_part
 from .._problem import Loss
 from . import tiles
-from ._answers import CandidateLosses
+from ._answers import ArraySum
 from ._blocks import RowBlock
 from ._zero_one import Support, wrong_sums
 
@@ -44,7 +44,7 @@ def _tiles(block: RowBlock, errors: Errors, width: int) -> Iterator[tuple[slice,
 
 def losses_with(
     block: RowBlock, errors: Errors, n_models: int, width: int, loss: Loss, factors: Float | None
-) -> CandidateLosses:
+) -> ArraySum:
     """Return Σ_j e_j ℓ_j over the rows for each of some models; e is 1 without factors.
 
     `width` is the number of columns that their errors are computed from.
@@ -55,7 +55,7 @@ def losses_with(
     for rows, values in _tiles(block, errors, width):
         row_shares = None if shares is None else shares[rows]
         total += tiles.error_sums(kind, values, block.y[:, rows], row_shares)
-    return CandidateLosses(total, block.n_rows * width)
+    return ArraySum(total)
 
 
 def predictions_with(block: RowBlock, errors: Errors, n_models: int, width: int) -> Float:
@@ -88,7 +88,7 @@ def candidate_losses(
     delta: Float,
     rho: Float,
     reach: Float | None,
-) -> CandidateLosses:
+) -> ArraySum:
     """Return Σ_j e_j ℓ_j over the rows with each of all features added; e is 1 without factors.
 
     For one target of labels ±1 and loss zero_one: reach (n) bounds how far z_i can move the
@@ -109,8 +109,7 @@ def candidate_losses(
 
     assert device is not None
     kind = loss.name.removeprefix("balanced_")
-    sums = loo_loss_sums(block, device, kind, shares, beta, delta, rho)
-    return CandidateLosses(sums, device.shape[0] * device.shape[1])
+    return ArraySum(loo_loss_sums(block, device, kind, shares, beta, delta, rho))
 
 
 def loss_shares(block: RowBlock, loss: Loss, factors: Float) -> Float:
@@ -145,7 +144,7 @@ def _wrong(
     rho: Float,
     reach: Float,
     support: Support,
-) -> CandidateLosses:
+) -> ArraySum:
     """Return the weight of wrong predictions, evaluating only rows whose class may change."""
     codes, r, d = block.y[0] / block.positive_root(), block.r[0], block.d
 
@@ -162,4 +161,4 @@ def _wrong(
         )[:, 0]
 
     margins = tiles.loo_margins(codes, r, d)
-    return CandidateLosses(*wrong_sums(margins, reach, shares, look, support, look_at_pairs))
+    return ArraySum(wrong_sums(margins, reach, shares, look, support, look_at_pairs))

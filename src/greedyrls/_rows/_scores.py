@@ -18,7 +18,7 @@ _COPIED_ROWS = 1 << 15
 
 def candidate_residuals(block: RowBlock, indices: NDArray[np.intp], beta: Float) -> Float:
     """Return z_i = x_i − X_S β_i of the candidates, (c × rows)."""
-    Z = block.columns.get(indices)
+    Z = centred_columns(block, indices)
     for rows in _row_tiles(block):
         for positions, columns in block.columns.chosen(block.chosen, rows):
             Z[:, rows] -= beta[positions].T @ columns

@@ -41,8 +41,8 @@ def wrong_sums(
     look: Look,
     support: Support,
     look_at_pairs: Look,
-) -> tuple[Float, int]:
-    """Return Σ_j e_j [candidate i is wrong on row j], (n), and the number of pairs evaluated.
+) -> Float:
+    """Return Σ_j e_j [candidate i is wrong on row j], (n).
 
     margins (m) of the current model, positive is right; reach (n) is how far a candidate can move
     any of them, other than in its support.
@@ -60,7 +60,7 @@ def wrong_sums(
     needed = np.searchsorted(distance, bound, side="right")
     sums = np.zeros(len(reach))
     seen = np.zeros(len(reach), dtype=np.intp)
-    looked = top = 0
+    top = 0
     active = len(needed)
     while active := int(np.searchsorted(-needed[:active], -top, side="left")):
         end = min(len(margins), top + max(LEAST_TILE_ROWS, HALF_TILE_ELEMENTS // active))
@@ -68,7 +68,6 @@ def wrong_sums(
         flags = look(rows, columns)
         sums[columns] += tiles.weighted_count(flags, None if shares is None else shares[rows])
         seen[columns] = end
-        looked += flags.size
         top = end
     sums += before[-1] - before[seen]
     if len(support.rows):
@@ -80,5 +79,4 @@ def wrong_sums(
         change -= wrong_now[rows]
         change *= e[rows]
         sums += np.bincount(columns, change, minlength=len(reach))
-        looked += len(missed)
-    return sums, looked
+    return sums

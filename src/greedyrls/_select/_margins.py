@@ -140,12 +140,10 @@ def _margins_of_fold(
     """Return rows that an outer fold holds out, with the margins of its own selection."""
     problem, path = selected.problem, selected.path
     alpha = path.settings.alpha
-    whole = searched.data if selected.n_jobs == 1 else None
     assert searched.outer is not None
     fold = OuterFold(
         searched.problem,
         searched.plan,
-        whole,
         searched.outer,
         number,
         selected.refit,

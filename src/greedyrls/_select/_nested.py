@@ -37,7 +37,6 @@ from .._criteria import (
     make_tests,
     stratum_scales,
     unflat,
-    variances_of,
 )
 from .._problem import Folds, Loss, Problem
 from .._search import Data, FoldLog, FoldRecord, Limits, Plan, check_loss
@@ -219,7 +218,7 @@ class _Folds:
         is_numpy = request.n_jobs > 1 and task.plan.folds is None
         if is_numpy and request.pays_processes(task.plan):
             calls = [
-                partial(job.apart, self._maker(number, None, None))
+                partial(job.apart, self._maker(number, None))
                 for number, job in zip(numbers, jobs, strict=False)
             ]
             return in_processes(calls, min(request.n_jobs, max(1, len(jobs))))
@@ -273,24 +272,19 @@ class _Folds:
         if number in self._kept:
             return self._kept[number]
         task = self.task
-        # Only folds that run one after the other share Gram columns of all rows: with threads, the
-        # order of fetching, and so the last digits, would depend on timing.
-        whole = task.data if task.request.n_jobs == 1 else None
-        fold = self._maker(number, whole, task.request.kept)()
+        fold = self._maker(number, task.request.kept)()
         by_folds = task.plan.folds is not None
         needed = _bytes_of(task.data.problem, n_searches, task.limits.capacity, by_folds)
         if task.goes_in_rounds and number < _LIVE_BYTES // needed:
             self._kept[number] = fold
         return fold
 
-    def _maker(
-        self, number: int, whole: Data | None, kept: KeptData | None
-    ) -> Callable[[], OuterFold]:
+    def _maker(self, number: int, kept: KeptData | None) -> Callable[[], OuterFold]:
         """Return a function that makes a fold."""
         task, problem = self.task, self.task.data.problem
         tests = None if self.tests is None else self.tests[number]
         refit = task.request.refit
-        return partial(OuterFold, problem, task.plan, whole, task.outer, number, refit, tests, kept)
+        return partial(OuterFold, problem, task.plan, task.outer, number, refit, tests, kept)
 
 
 def _bytes_of(problem: Problem, n_searches: int, capacity: int, by_folds: bool) -> int:
@@ -445,14 +439,10 @@ class _Losses:
 
     def standard_errors(self, row: int) -> Float:
         """Return the standard errors of a row's losses, (k); NaN where they are undefined."""
-        if self._folds.n_strata:
-            variances = variances_of(self._parts(row, 1 + self._size))
-        else:
-            covariance = self.covariance(row)
-            if covariance is None:
-                return np.full(self._size, np.nan)
-            variances = np.diagonal(covariance)
-        errors: Float = np.sqrt(np.maximum(variances[1:], 0.0))
+        covariance = self.covariance(row)
+        if covariance is None:
+            return np.full(self._size, np.nan)
+        errors: Float = np.sqrt(np.maximum(np.diagonal(covariance)[1:], 0.0))
         return errors
 
     def choose(self) -> Nested:

@@ -18,7 +18,6 @@ from .._criteria import (
     Tests,
     held_out_components,
     part_of,
-    share_columns,
     summed_moments,
 )
 from .._features import Chain, Chosen, chains_of
@@ -129,7 +128,6 @@ class OuterFold:
         self,
         problem: Problem,
         plan: Plan,
-        whole: Data | None,
         outer: Folds | ClusterFolds,
         number: int,
         refit: Refit,
@@ -148,8 +146,6 @@ class OuterFold:
         )
         if known is None and kept is not None:
             kept.add(problem, outer, number, self._data)
-        if known is None and isinstance(whole, LooData) and isinstance(self._data, LooData):
-            share_columns(whole, self._data)
         self._refit = refit
         self._rows = rows_for_refit(refit, self._plan, self._data)
         self._results: dict[tuple[object, ...], HeldOut] = {}

@@ -80,7 +80,7 @@ class Procedure:
         return f"{how}, {plan.loss.name}{' or zero_one' if is_open else ''} loss{way}"
 
     def shared(self) -> LooData | None:
-        """Data of all rows, whose Gram columns trials on some of them can use; or none."""
+        """Data of all rows, whose Gram columns trials on permuted targets can use; or none."""
         if not self._shares_columns(self.request.plan):
             return None
         return LooData(self.problem, is_shared=True)
@@ -103,7 +103,7 @@ class Procedure:
         problem = self.problem
         data = None
         if whole is not None and counts is None and self._shares_columns(request.plan):
-            # The other rows lose their weight, so that Gram columns of all rows serve.
+            # The other rows lose their weight, so that X is not copied.
             if weights is not None or len(rows) < problem.n_samples:
                 full = np.zeros(problem.n_samples)
                 full[rows] = 1.0 if weights is None else weights
@@ -152,9 +152,9 @@ class Procedure:
         )
 
     def _shares_columns(self, plan: Plan) -> bool:
-        """Whether Gram columns of all rows serve trials, in which rows must count the same.
+        """Whether trials keep all rows of X, some without a weight: if rows count the same in all.
 
-        The rows that a trial leaves out are subtracted, so they must be at hand.
+        Gram columns of all rows then serve permuted targets.
         """
         is_squared = plan.folds is None and plan.loss.name == "squared"
         return is_squared and self.class_weights is None and self.problem.X.is_in_memory

@@ -15,7 +15,7 @@ from .._criteria import (
     LooData,
     Part,
     Tests,
-    held_out_losses,
+    held_out_components,
     held_out_predictions,
     intercept_terms,
     part_of,
@@ -258,4 +258,5 @@ class Trial:
         rows = positive_rows(other.weights, rows)
         columns = other.here.part(rows, np.array(chosen.indices)).astype(np.float64)
         weights = None if other.weights is None else other.weights[rows]
-        return held_out_losses(chosen, penalties, columns, other.Y[rows], weights, measure)
+        given = chosen, penalties, chosen.target_means, columns, other.Y[rows], weights, measure
+        return held_out_components(*given).values[1:]
