@@ -97,24 +97,11 @@ class ChunkedSource:
             )
         if np.dtype(dataset.dtype).kind not in NUMERIC:
             raise ValueError(f"X must be numeric; the numbers in {self.name} are {dataset.dtype}.")
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples m and of features n."""
-        m, n = self._dataset.shape
-        return int(m), int(n)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the values."""
-        dtype: np.dtype[Any] = np.dtype(self._dataset.dtype)
-        return dtype
-
-    @property
-    def chunk_shape(self) -> tuple[int, int]:
-        """Rows and columns that are stored together; a dataset without chunks is stored by rows."""
-        chunks = self._dataset.chunks or (1, self.shape[1])
-        return min(int(chunks[0]), self.shape[0]), min(int(chunks[1]), self.shape[1])
+        m, n = (int(length) for length in dataset.shape)
+        self.shape, self.dtype = (m, n), np.dtype(dataset.dtype)
+        # Rows and columns that are stored together; a dataset without chunks is stored by rows.
+        height, width = dataset.chunks or (1, n)
+        self.chunk_shape = min(int(height), m), min(int(width), n)
 
     @property
     def overhead(self) -> int:

@@ -179,18 +179,9 @@ class DataFile:
         feature_names: tuple[str, ...] | None = None,
     ) -> None:
         self._source = source
+        self.shape, self.dtype = source.shape, source.dtype
         self.memory_limit = check_limit(memory_limit)
         self.feature_names = feature_names
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples m and of features n."""
-        return self._source.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the numbers in the file."""
-        return self._source.dtype
 
     def __len__(self) -> int:
         return self.shape[0]

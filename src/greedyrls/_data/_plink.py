@@ -56,18 +56,10 @@ class PlinkSource:
 
     def __init__(self, bed: Any) -> None:
         self._bed = bed
-        self._means = np.full(self.shape[1], np.nan)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of people m and of markers n."""
-        m, n = self._bed.shape
-        return int(m), int(n)
-
-    @property
-    def name(self) -> str:
-        """The name of the file, for error messages."""
-        return str(getattr(self._bed, "location", "the .bed file"))
+        m, n = bed.shape
+        self.shape = int(m), int(n)
+        self.name = str(getattr(bed, "location", "the .bed file"))
+        self._means = np.full(n, np.nan)
 
     @property
     def marker_names(self) -> tuple[str, ...]:

@@ -36,17 +36,12 @@ class SparseFile:
         self._folder = folder
         self.shape = shape
         self._by_columns = sparse.csc_array(self._arrays("columns"), shape=shape)
+        self.dtype: np.dtype[Any] = self._by_columns.dtype
         self._by_rows = sparse.csr_array(self._arrays("rows"), shape=shape)
         for form in (self._by_columns, self._by_rows):
             form.has_canonical_format = (
                 True  # guaranteed by the conversion; checking would read everything
             )
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the numbers."""
-        dtype: np.dtype[Any] = self._by_columns.dtype
-        return dtype
 
     def __len__(self) -> int:
         return self.shape[0]
