@@ -47,6 +47,7 @@ from ._json_values import as_number as as_number
 from ._json_values import as_object as as_object
 from ._json_values import write_document as write_document
 from ._lazy import attach as attach
+from ._lazy import required as required
 from ._namespaces import HOST as HOST
 from ._namespaces import Array as Array
 from ._namespaces import ArrayLocation as ArrayLocation

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Handle, add_up, ask, frame_numbers
+from .._base import Executor, Handle, add_up, ask, frame_numbers, required
 from .._data import Matrix, RemoteMatrix
 from .._problem import is_missing
 from ._cluster_folds import FoldIds
@@ -69,7 +69,7 @@ def _bytes_in(value: Any) -> int:
     return 8 if isinstance(value, int | float) else 0
 
 
-class DaskExecutor:
+class DaskExecutor(Executor):
     """An executor for blocks that are futures; `parts[0]` are pieces or blocks in their order."""
 
     def __init__(self, client: Any, matrices: Sequence[Handle]) -> None:
@@ -137,16 +137,13 @@ class DaskExecutor:
 
 def _client_of() -> Any:
     """Return the user's client."""
+    distributed = required(
+        "distributed",
+        "X is a Dask collection; this needs Dask's distributed scheduler: "
+        "pip install 'greedyrls[dask]'.",
+    )
     try:
-        from distributed import Client
-    except ImportError as error:
-        raise ImportError(
-            "X is a Dask collection; this needs Dask's distributed scheduler: "
-            "pip install 'greedyrls[dask]'."
-        ) from error
-    try:
-        current: Any = Client.current
-        return current()
+        return distributed.Client.current()
     except ValueError as error:
         raise ValueError(
             "X is a Dask collection, but there is no cluster to work on. Connect to one first: "

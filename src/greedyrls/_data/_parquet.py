@@ -9,16 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base import required
 from ._file_sources import NUMERIC
 
 
 def _pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise ImportError("Parquet files need pyarrow: pip install pyarrow.") from error
-    return pyarrow, parquet
+    missing = "Parquet files need pyarrow: pip install pyarrow."
+    return required("pyarrow", missing), required("pyarrow.parquet", missing)
 
 
 def parquet_files(path: Path) -> list[Path]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float
+from .._base import Float, required
 from ._matrix import Rows
 
 # How bed-reader codes a missing call as an integer of 8 bits.
@@ -30,14 +30,10 @@ def opened_bed(path: Path) -> Any:
                 f"There is no file {needed}: PLINK genotypes are a .bed file with a .bim file "
                 "(markers) and a .fam file (people) of the same name beside it."
             )
+    missing = f"{path}: PLINK files need bed-reader: pip install 'greedyrls[plink]'."
+    bed_reader = required("bed_reader", missing)
     try:
-        from bed_reader import open_bed
-    except ImportError as error:
-        raise ImportError(
-            f"{path}: PLINK files need bed-reader: pip install 'greedyrls[plink]'."
-        ) from error
-    try:
-        opened = open_bed(path)
+        opened = bed_reader.open_bed(path)
         opened.shape  # noqa: B018 (reads the .bim and .fam files)
     except Exception as error:  # of any kind, on damaged files
         raise ValueError(f"{path} cannot be read as PLINK genotypes ({error}).") from error
