@@ -253,37 +253,7 @@ def greedy_path(
     >>> path.names(path.chosen_size)
     ['bmi', 's5', 'bp', 's3', 'sex', 's1', 's2']
     """
-    options = Options(
-        n_features=n_features,
-        alpha=alpha,
-        cv=cv,
-        loss=loss,
-        fit_intercept=fit_intercept,
-        forced_features=forced_features,
-        excluded_features=excluded_features,
-        direction=direction,
-        backward_ratio=backward_ratio,
-        feature_groups=feature_groups,
-        feature_costs=feature_costs,
-        budget=budget,
-        alpha_rule=alpha_rule,
-        alpha_cv=alpha_cv,
-        refit_alpha=refit_alpha,
-        size_rule=size_rule,
-        max_features=max_features,
-        patience=patience,
-        tol=tol,
-        n_runners_up=n_runners_up,
-        search=search,
-        block_rows=block_rows,
-        n_jobs=n_jobs,
-        memory_limit=memory_limit,
-        device=device,
-        checkpoint=checkpoint,
-        callback=callback,
-        random_state=random_state,
-        verbose=verbose,
-    )
+    options = Options.of(locals())
     return select_path(X, y, options, sample_weight=sample_weight, groups=groups).path
 
 
@@ -344,6 +314,7 @@ def extend_path(
     >>> extend_path(path, X, y, 4).names()
     ['bmi', 's5', 'bp', 's1']
     """
+    options = Options.of(locals())
     settings = path.settings
     if settings.direction == "swap":
         raise ValueError(
@@ -351,24 +322,13 @@ def extend_path(
             "only: a longer path does not begin with this one. Call greedy_path with the larger "
             "n_features."
         )
-    options = Options(
-        n_features=n_features,
-        cv=cv,
-        loss=loss,
+    options = replace(
+        options,
         fit_intercept=settings.fit_intercept,
         excluded_features=list(settings.excluded_features),
         feature_groups=_groups_of(settings),
         direction=settings.direction,
         backward_ratio=settings.backward_ratio,
-        patience=patience,
-        n_runners_up=n_runners_up,
-        search=search,
-        block_rows=block_rows,
-        n_jobs=n_jobs,
-        memory_limit=memory_limit,
-        device=device,
-        callback=callback,
-        verbose=verbose,
     )
     names = settings.feature_names_in
     X, y, sample_weight, groups = given_rows(X, y, sample_weight, groups, options)
