@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._base import Executor, Handle, add_up, ask, frame_numbers, required
 from .._data import Matrix, RemoteMatrix
-from .._problem import is_missing
+from .._problem import class_codes, is_missing
 from ._cluster_folds import FoldIds
 from ._cluster_matrix import ClusterMatrix
 from ._partitions import Partitions, chunks_of, partitions_of
@@ -177,8 +177,7 @@ def _make_piece(
     codes = None
     if classes is not None:
         codes = np.searchsorted(classes, _labels(y))
-        Y = np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
-        Y = Y[:, 1:] if len(classes) == 2 else Y
+        Y = class_codes(codes, len(classes))
     else:
         if y.dtype.kind not in "biuf":
             raise ValueError(

@@ -10,6 +10,7 @@ from ._classes import ClassWeight as ClassWeight
 from ._classes import ClassWeights as ClassWeights
 from ._classes import Task as Task
 from ._classes import check_weighted_classes as check_weighted_classes
+from ._classes import class_codes as class_codes
 from ._classes import code_classes as code_classes
 from ._classes import constant_scores as constant_scores
 from ._classes import make_class_weights as make_class_weights
