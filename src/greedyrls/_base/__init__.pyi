@@ -129,6 +129,7 @@ from ._tolerances import TINY as TINY
 from ._tolerances import TRUSTED_LOSS as TRUSTED_LOSS
 from ._tolerances import TRUSTED_PIVOT as TRUSTED_PIVOT
 from ._values import ArrayValue as ArrayValue
+from ._values import ByValue as ByValue
 from ._values import is_whole as is_whole
 from ._warnings import GreedyRLSWarning as GreedyRLSWarning
 from ._warnings import NumericalWarning as NumericalWarning
