@@ -267,13 +267,13 @@ def _compare(first: Nested, second: Nested, name: str, n_samples: int) -> tuple[
 def _grid(data: Data, request: Request, checkpoint: Checkpoint | None) -> Float:
     if isinstance(request.alpha, np.ndarray):
         return request.alpha
-    if checkpoint is not None and checkpoint.alphas is not None:
-        return checkpoint.alphas  # with other threads, sums may differ in the last digit
+    if checkpoint is not None and checkpoint.content.alphas is not None:
+        return checkpoint.content.alphas  # with other threads, sums may differ in the last digit
     # With all features more penalties cost next to nothing: try them from the start.
     n_more = _more_penalties(request) if request.alpha_rule == "all_features" else 0
     alphas = auto_grid(problem_scale(data.problem, _diagonal(data)), n_more)
     if checkpoint is not None:
-        checkpoint.keep_alphas(alphas)
+        checkpoint.keep(alphas=alphas)
     return alphas
 
 
@@ -326,13 +326,13 @@ def _all_features(
     problem: Problem, plan: Plan, data: Data, alphas: Float, checkpoint: Checkpoint | None
 ) -> tuple[AlphaSurface, Counters]:
     """Choose the penalty by the loss with all features, the rule of the paper."""
-    if checkpoint is not None and checkpoint.all_features is not None:
-        return _all_features_surface(alphas, checkpoint.all_features), Counters()
+    if checkpoint is not None and checkpoint.content.all_features is not None:
+        return _all_features_surface(alphas, checkpoint.content.all_features), Counters()
     loo_data = data if isinstance(data, LooData) else LooData(problem)
     before = 0 if loo_data is not data else loo_data.samples.passes
     losses = all_features_losses(loo_data, alphas, plan.loss)
     if checkpoint is not None:
-        checkpoint.keep_all_features(losses)
+        checkpoint.keep(all_features=losses)
     passes = loo_data.samples.passes - before
     return _all_features_surface(alphas, losses), Counters(passes=passes)
 
