@@ -8,11 +8,9 @@ from ._checkpoint import Fingerprint as Fingerprint
 from ._checkpoint import FoldLog as FoldLog
 from ._checkpoint import FoldRecord as FoldRecord
 from ._checkpoint import Identity as Identity
+from ._checkpoint import KnownSteps as KnownSteps
 from ._checkpoint import check_file as check_file
-from ._directions import moves as moves
 from ._directions import steps_up_to as steps_up_to
-from ._paths import backward_path as backward_path
-from ._paths import other_data as other_data
 from ._plan import Data as Data
 from ._plan import Plan as Plan
 from ._plan import check_jobs as check_jobs
@@ -26,11 +24,8 @@ from ._plan import positive_rows as positive_rows
 from ._plan import rows_for_refit as rows_for_refit
 from ._run import Callback as Callback
 from ._run import Limits as Limits
-from ._run import Run as Run
 from ._run import Watch as Watch
 from ._run import exchange_path as exchange_path
-from ._run import first_difference as first_difference
-from ._run import make_path as make_path
 from ._searches import Reached as Reached
 from ._searches import Searches as Searches
 from ._searches import columns_are_packed as columns_are_packed
@@ -38,4 +33,3 @@ from ._searches import is_compiled as is_compiled
 from ._searches import search_path as search_path
 from ._searches import search_paths as search_paths
 from ._searches import takes_compiled_steps as takes_compiled_steps
-from ._searching import forward as forward

@@ -328,6 +328,29 @@ class SearchLog:
         )
 
 
+class KnownSteps(SearchLog):
+    """The steps of a path that is continued, in place of those in a checkpoint."""
+
+    def __init__(self, steps: tuple[Step, ...]) -> None:
+        self._steps = steps
+
+    @property
+    def stored(self) -> SearchRecord:
+        """The steps of the path."""
+        return SearchRecord(self._steps)
+
+    def record(self, steps: Sequence[Step], stopped: bool) -> None:
+        """No-op: further steps are not stored."""
+
+    def refusal(self, recorded: Step, loss: float) -> ValueError:
+        """Return an error for a step that has another loss with these data."""
+        return ValueError(
+            f"The data are not those of the path: with feature {recorded.index} the loss is "
+            f"{loss:.6g}, the path has {recorded.loss:.6g}. Pass the same X, y and sample_weight, "
+            "or start again with greedy_path."
+        )
+
+
 class FoldLog:
     """The record of outer folds in a checkpoint, in their order."""
 

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from .._base import progress_bar
-from .._criteria import BackwardState, NumericalLimit, backward_state
+from .._criteria import NumericalLimit, backward_state
 from .._problem import Problem
 from ..path import Counters, FeatureSet, SelectionPath, Step, StopReason, best_sets
 from ._checkpoint import SearchLog
@@ -26,25 +26,25 @@ def backward_path(
     watch: Watch,
     first_pass: int,
     began: float,
-    done: tuple[Step, ...] = (),
     log: SearchLog | None = None,
 ) -> SelectionPath:
     """Search a path from all features down to one; the smallest sets come last.
 
-    Steps that are done, or stored in the log, are made at once.
+    Steps that are stored in the log are made at once.
     """
     problem = data.problem
     folds = plan.folds
     assert folds is None or folds.remote is None
-    steps = list(done if log is None else log.stored.steps)
+    steps = [] if log is None else list(log.stored.steps)
     protected = [entry[0] for entry in problem.forced_entries]
     try:
         state = backward_state(problem, plan.loss, folds, alpha)
         start = state.as_set()
         total = n_entries(state) - 1
-        if steps:
+        if log is not None and steps:
             state.leave_out([index for step in steps for index in step.features])
-            _check_replayed(state, steps[-1], log)
+            if not is_same_loss(steps[-1], state.loss, state.initial_loss):
+                raise log.refusal(steps[-1], state.loss)
         with closing(progress_bar(watch.verbose, total, len(steps))) as bar:
             for step in backward(state, watch.n_runners_up, protected):
                 steps.append(step)
@@ -102,19 +102,3 @@ def _affordable_sets(
             "Raise the budget, or use direction='forward', which chooses by costs."
         )
     return sets, reason
-
-
-def _check_replayed(state: BackwardState, recorded: Step, log: SearchLog | None) -> None:
-    """Raise an error if the loss differs from that of the last step."""
-    if is_same_loss(recorded, state.loss, state.initial_loss):
-        return
-    raise other_data(recorded, state.loss) if log is None else log.refusal(recorded, state.loss)
-
-
-def other_data(recorded: Step, loss: float) -> ValueError:
-    """Return the error for a path that is continued with other data."""
-    return ValueError(
-        f"The data are not those of the path: with feature {recorded.index} the loss is "
-        f"{loss:.6g}, the path has {recorded.loss:.6g}. Pass the same X, y and sample_weight, or "
-        "start again with greedy_path."
-    )

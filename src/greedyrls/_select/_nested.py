@@ -49,9 +49,9 @@ from ..path import (
     chosen_pair,
     fold_covariance,
 )
-from ._fold_jobs import FoldJob, Searched
+from ._fold_jobs import FoldJob
 from ._joint import pair_at
-from ._outer_fold import KeptData, OuterFold, tested_weights
+from ._outer_fold import KeptData, OuterFold, Searched, tested_weights
 from ._request import Request
 
 # Searches end at so many times the size of the best held-out loss, and so many features more. On

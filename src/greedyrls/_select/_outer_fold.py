@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -27,7 +27,6 @@ from .._search import (
     Data,
     Limits,
     Plan,
-    Reached,
     Searches,
     columns_are_packed,
     positive_rows,
@@ -92,12 +91,15 @@ class HeldOut(NamedTuple):
     part: Summed | None  # sums for standard errors: without features, and of all sizes (1 + k)
 
 
-class Tested(NamedTuple):
-    """A search of a penalty, and the losses of its models on the rows held out."""
+class Searched(NamedTuple):
+    """The path of a penalty in a fold, and the losses of its models on the rows held out."""
 
+    row: int
+    size: int  # the number of steps
+    steps: tuple[Step, ...]  # none of a search in compiled code
     held_out: HeldOut
     measured: Float | None  # (k) in another measure
-    reached: Reached
+    counters: Counters
 
 
 class KeptData:
@@ -182,20 +184,30 @@ class OuterFold:
             self._searches[key] = Searches(self._plan, self._data, alphas, limits, done=done)
         return self._searches[key]
 
-    @staticmethod
-    def paths(
-        searches: Searches, rows: Sequence[int], size: int | None = None
-    ) -> Iterator[tuple[int, SelectionPath, Counters]]:
-        """Yield row, path to a size, and cost since the last call."""
-        for row, path in zip(rows, searches.paths(rows, size), strict=False):
-            if path.interrupted:
-                # An incomplete search is no evidence for its penalty, and there is no other path.
-                raise KeyboardInterrupt
-            yield row, path, searches.spent(row, path.counters)
+    def searched(
+        self, searches: Searches, row: int, size: int, until: int | None, measure: Loss | None
+    ) -> Searched:
+        """Search with a penalty to a size, or `until` one if given, and test the models."""
+        compiled = self._searched_in_c(searches, row, size, measure)
+        if compiled is not None:
+            return compiled
+        path = self._path(searches, row, until)
+        measured = None if measure is None else self.held_out(path, measure).losses
+        counters = searches.spent(row, path.counters)
+        return Searched(row, len(path.steps), path.steps, self.held_out(path), measured, counters)
 
-    def tested(
+    @staticmethod
+    def _path(searches: Searches, row: int, size: int | None = None) -> SelectionPath:
+        """Return the path of a penalty, to a size or to its end."""
+        (path,) = searches.paths([row], size)
+        if path.interrupted:
+            # An incomplete search is no evidence for its penalty, and there is no other path.
+            raise KeyboardInterrupt
+        return path
+
+    def _searched_in_c(
         self, searches: Searches, row: int, size: int, measure: Loss | None
-    ) -> Tested | None:
+    ) -> Searched | None:
         """Search and test the models of a penalty in compiled code, without making a path.
 
         None if the general engine is to do it, because rounding may decide or for other data.
@@ -216,7 +228,7 @@ class OuterFold:
             return None
         held_out = HeldOut(models.losses[1:], float(models.losses[0]), models.part)
         measured = None if models.measured is None else models.measured[1:]
-        return Tested(held_out, measured, reached)
+        return Searched(row, size, (), held_out, measured, reached.spent)
 
     def model(self, alpha: float, size: int) -> tuple[Chosen, float]:
         """Return the features that a search with `alpha` selects, and their model's penalty."""
@@ -230,7 +242,7 @@ class OuterFold:
             positions = best_positions(reached.search.handle, grid, size)
             if positions is not None:
                 return _compiled_model(data, reached.search, size), float(grid[positions[-1]])
-        ((_, path, _),) = self.paths(searches, [0])
+        path = self._path(searches, 0)
         chosen = model_of(path, len(path))
         (penalty,) = self.penalties(chosen, alpha, is_fine=True)
         return chosen, float(penalty)
