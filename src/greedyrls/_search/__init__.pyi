@@ -3,12 +3,14 @@ from ._capabilities import FEATURES as FEATURES
 from ._capabilities import check_input as check_input
 from ._capabilities import check_supported as check_supported
 from ._capabilities import supported as supported
+from ._checkpoint import NOTHING_KNOWN as NOTHING_KNOWN
 from ._checkpoint import Checkpoint as Checkpoint
 from ._checkpoint import Fingerprint as Fingerprint
 from ._checkpoint import FoldLog as FoldLog
 from ._checkpoint import FoldRecord as FoldRecord
 from ._checkpoint import Identity as Identity
 from ._checkpoint import KnownSteps as KnownSteps
+from ._checkpoint import PathSteps as PathSteps
 from ._checkpoint import check_file as check_file
 from ._directions import steps_up_to as steps_up_to
 from ._plan import Data as Data
@@ -24,9 +26,9 @@ from ._plan import positive_rows as positive_rows
 from ._plan import rows_for_refit as rows_for_refit
 from ._run import Callback as Callback
 from ._run import Limits as Limits
+from ._run import Setup as Setup
 from ._run import Watch as Watch
 from ._run import exchange_path as exchange_path
-from ._searches import Reached as Reached
 from ._searches import Searches as Searches
 from ._searches import columns_are_packed as columns_are_packed
 from ._searches import is_compiled as is_compiled

@@ -299,7 +299,44 @@ class Checkpoint:
             ) from error
 
 
-class SearchLog:
+class KnownSteps:
+    """Steps that a search replays, instead of searching for them; later ones are not stored."""
+
+    def __init__(self, steps: tuple[Step, ...] = ()) -> None:
+        self._steps = steps
+
+    @property
+    def stored(self) -> SearchRecord:
+        """The known steps."""
+        return SearchRecord(self._steps)
+
+    def record(self, steps: Sequence[Step], stopped: bool) -> None:
+        """Store the steps if there are new ones."""
+
+    def refusal(self, recorded: Step, loss: float) -> ValueError | None:
+        """Return an error for a replayed step that has another loss; None to start from scratch.
+
+        A user-defined loss function may not be deterministic.
+        """
+        return None
+
+
+NOTHING_KNOWN = KnownSteps()
+
+
+class PathSteps(KnownSteps):
+    """The steps of a path that is continued."""
+
+    def refusal(self, recorded: Step, loss: float) -> ValueError:
+        """Return an error for other data than those of the path."""
+        return ValueError(
+            f"The data are not those of the path: with feature {recorded.index} the loss is "
+            f"{loss:.6g}, the path has {recorded.loss:.6g}. Pass the same X, y and sample_weight, "
+            "or start again with greedy_path."
+        )
+
+
+class SearchLog(KnownSteps):
     """The record of one search in a checkpoint."""
 
     def __init__(self, checkpoint: Checkpoint, number: int) -> None:
@@ -325,29 +362,6 @@ class SearchLog:
         return self._checkpoint.refusal(
             f"does not fit: with feature {recorded.index} the loss is {loss:.6g}, it has "
             f"{recorded.loss:.6g}; was the loss function changed?"
-        )
-
-
-class KnownSteps(SearchLog):
-    """The steps of a path that is continued, in place of those in a checkpoint."""
-
-    def __init__(self, steps: tuple[Step, ...]) -> None:
-        self._steps = steps
-
-    @property
-    def stored(self) -> SearchRecord:
-        """The steps of the path."""
-        return SearchRecord(self._steps)
-
-    def record(self, steps: Sequence[Step], stopped: bool) -> None:
-        """No-op: further steps are not stored."""
-
-    def refusal(self, recorded: Step, loss: float) -> ValueError:
-        """Return an error for a step that has another loss with these data."""
-        return ValueError(
-            f"The data are not those of the path: with feature {recorded.index} the loss is "
-            f"{loss:.6g}, the path has {recorded.loss:.6g}. Pass the same X, y and sample_weight, "
-            "or start again with greedy_path."
         )
 
 

@@ -23,7 +23,7 @@ from ..path import (
     StopReason,
     best_sets,
 )
-from ._checkpoint import SearchLog
+from ._checkpoint import NOTHING_KNOWN, KnownSteps
 from ._directions import exchanges, moves, retreat, set_after
 from ._plan import AnyState, Data, Plan
 from ._searching import forward, ignore_rounding, replay_together
@@ -78,6 +78,16 @@ class Watch:
 UNWATCHED = Watch()
 
 
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What searches with several penalties have in common."""
+
+    plan: Plan
+    data: Data
+    limits: Limits
+    watch: Watch = UNWATCHED
+
+
 class Run:
     """The steps of a search so far; `consume` decides when it ends."""
 
@@ -86,7 +96,7 @@ class Run:
         limits: Limits,
         watch: Watch,
         done: tuple[Step, ...] = (),
-        log: SearchLog | None = None,
+        log: KnownSteps = NOTHING_KNOWN,
         adds_first: bool = False,
     ) -> None:
         self._limits = limits
@@ -105,20 +115,16 @@ class Run:
 
         The number of steps is unknown, unless `is_growing`: the search only adds features.
         """
-        if not self._verbose:
-            self._consume(steps, until, None)
-            return
         total = self._limits.size if is_growing else None
         with closing(progress_bar(self._verbose, total, len(self.steps))) as bar:
             self._consume(steps, until, bar)
 
-    def _consume(self, steps: Iterator[Step], until: int | None, bar: Progress | None) -> None:
-        """Consume the steps, with a progress bar or without."""
+    def _consume(self, steps: Iterator[Step], until: int | None, bar: Progress) -> None:
+        """Consume the steps."""
         try:
             for step in steps:
                 self.steps.append(step)
-                if bar is not None:
-                    bar.update(step.loss)
+                bar.update(step.loss)
                 if self._callback is not None and self.says_stop(self._callback(step)):
                     self.stop_reason = StopReason.CALLBACK
                     break
@@ -153,8 +159,7 @@ class Run:
         return ended and (limits.by_budget or len(self.steps) < limits.size)
 
     def _record(self) -> None:
-        if self._log is not None:
-            self._log.record(self.steps, self.stop_reason is StopReason.CALLBACK)
+        self._log.record(self.steps, self.stop_reason is StopReason.CALLBACK)
 
     def is_stale(self) -> bool:
         """Return whether the losses have not improved for `patience` steps."""
@@ -202,78 +207,64 @@ class Search:
 
     def __init__(
         self,
-        plan: Plan,
-        data: Data,
+        setup: Setup,
         alpha: float,
-        limits: Limits,
-        watch: Watch = UNWATCHED,
         first_pass: int = 0,
         began: float | None = None,
-        log: SearchLog | None = None,
-        done: tuple[Step, ...] = (),
+        log: KnownSteps = NOTHING_KNOWN,
     ) -> None:
-        self._plan, self._data, self._alpha, self._limits = plan, data, alpha, limits
-        self._watch = watch
+        self._setup, self._alpha, self._log = setup, alpha, log
         self._spent = Counters(passes=first_pass)
         self._began = time.perf_counter() if began is None else began
         self._start()
-        self._initial_loss = self._state.loss
-        stopped = False
-        if log is not None:
-            done, stopped = log.stored
+        self._initial_loss, is_swap = self._state.loss, setup.plan.direction.name == "swap"
+        done, stopped = log.stored
         self._half: Step | None = None  # of an exchange
-        if plan.direction.name == "swap" and not stopped and done and done[-1].action == "remove":
+        if is_swap and not stopped and done and done[-1].action == "remove":
             *whole, half = done
-            done, stopped = self._replayed(tuple(whole), stopped, log)
+            done, stopped = self._replayed(tuple(whole), stopped)
             if done:
                 self._half, done = half, (*done, half)
         else:
-            done, stopped = self._replayed(done, stopped, log)
-        self._run = Run(limits, watch, done, log, plan.direction.name == "swap")
+            done, stopped = self._replayed(done, stopped)
+        self._run = Run(setup.limits, setup.watch, done, log, is_swap)
         if stopped:
             self._run.stop_reason = StopReason.CALLBACK
         elif self._run.is_stale():
             self._run.stop_reason = StopReason.NO_IMPROVEMENT
-        self._steps = _remaining(
-            plan, self._state, self._criterion, limits, watch, done, self._initial_loss
-        )
+        self._steps = _remaining(setup, self._state, self._criterion, done, self._initial_loss)
 
     def _start(self) -> None:
-        self._state, self._criterion = self._plan.search(
-            self._data, self._alpha, self._limits.capacity
-        )
-        if self._plan.direction.name != "forward":
+        plan, limits = self._setup.plan, self._setup.limits
+        self._state, self._criterion = plan.search(self._setup.data, self._alpha, limits.capacity)
+        if plan.direction.name != "forward":
             self._state.keep_columns()
 
-    def _replayed(
-        self, done: tuple[Step, ...], stopped: bool, log: SearchLog | None
-    ) -> tuple[tuple[Step, ...], bool]:
+    def _replayed(self, done: tuple[Step, ...], stopped: bool) -> tuple[tuple[Step, ...], bool]:
         """Replay recorded steps; returns those that could be replayed."""
         if not done:
             return done, stopped
         try:
             different = first_difference(self._state, done, self._initial_loss)
         except NumericalLimit:
-            # Rounding may decide whether a step can still be computed: then search from scratch.
-            self._start()
-            return (), False
-        if different is None:
-            return done, stopped
-        if log is not None:
-            raise log.refusal(*different)
-        # A user-defined loss function may not be deterministic.
+            pass  # rounding may decide whether a step can still be computed
+        else:
+            if different is None:
+                return done, stopped
+            if (error := self._log.refusal(*different)) is not None:
+                raise error
         self._start()
         return (), False
 
     def path(self, size: int | None = None) -> SelectionPath:
         """Return the path to a size, or to the end; only a search that adds can pause."""
-        plan, run = self._plan, self._run
+        plan, run = self._setup.plan, self._run
         is_open = run.stop_reason is StopReason.REACHED
         if is_open and (size is None or len(run.steps) < size):
             run.consume(self._steps, plan.direction.name in ("forward", "swap"), size)
         if plan.direction.name == "swap":
-            forced = self._data.problem.forced
-            arguments = self._state, self._criterion, self._watch.n_runners_up, forced
+            forced = self._setup.data.problem.forced
+            arguments = self._state, self._criterion, self._setup.watch.n_runners_up, forced
             run.exchange(exchanges(*arguments, self._half))
         return make_path(
             plan, self._state, self._alpha, run, self._initial_loss, self._began, self._spent
@@ -281,11 +272,9 @@ class Search:
 
 
 def _remaining(
-    plan: Plan,
+    setup: Setup,
     state: AnyState,
     criterion: Criterion,
-    limits: Limits,
-    watch: Watch,
     done: Sequence[Step],
     initial_loss: float,
 ) -> Iterator[Step]:
@@ -297,9 +286,10 @@ def _remaining(
     for step in replay_together(state, state.problem.forced_entries[len(done) :], forced=True):
         steps.append(step)
         yield step
-    arguments = state, criterion, limits.size, watch.n_runners_up
-    if plan.direction.name in ("floating", "foba"):
-        yield from moves(plan.direction, *arguments, steps, initial_loss)
+    arguments = state, criterion, setup.limits.size, setup.watch.n_runners_up
+    direction = setup.plan.direction
+    if direction.name in ("floating", "foba"):
+        yield from moves(direction, *arguments, steps, initial_loss)
     elif all(step.action == "add" for step in done):
         yield from forward(*arguments)  # for "swap", exchanges follow
 

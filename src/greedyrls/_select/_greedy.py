@@ -20,7 +20,7 @@ from .._problem import (
     Problem,
     check_n_features,
 )
-from .._search import Callback, KnownSteps, Limits, Plan, search_path, steps_up_to, supported
+from .._search import Callback, Limits, PathSteps, Plan, Setup, search_path, steps_up_to, supported
 from ..path import AlphaRule, DirectionName, SelectionPath, Settings, SizeRule
 from ._entrance import given_rows, problem_of, select_path
 from ._options import Options
@@ -349,8 +349,8 @@ def _extended(
     problem.X.kept.take_along(path.indices.tolist())
     data = plan.data(problem)
     has_turns = direction in ("floating", "foba")
-    known = KnownSteps(steps_up_to(path.steps, size) if has_turns else path.steps)
-    longer = search_path(plan, data, settings.alpha, limits, watch, 1, began, known)
+    known = PathSteps(steps_up_to(path.steps, size) if has_turns else path.steps)
+    longer = search_path(Setup(plan, data, limits, watch), settings.alpha, 1, began, known)
     longer = replace(longer, counters=path.counters + longer.counters)
     longer = with_refit(longer, plan, data, settings.refit_alpha)
     longer = replace(longer, surface=path.surface, size_surface=path.size_surface)

@@ -25,9 +25,11 @@ from .._features import Chain, Chosen, chains_of
 from .._problem import Folds, Loss, Problem, Split, guess_without_features
 from .._search import (
     Data,
+    KnownSteps,
     Limits,
     Plan,
     Searches,
+    Setup,
     columns_are_packed,
     positive_rows,
     rows_for_refit,
@@ -181,7 +183,9 @@ class OuterFold:
         """Return the searches of penalties; steps in `done` are replayed, not searched again."""
         key = tuple(alphas.tolist())
         if key not in self._searches:
-            self._searches[key] = Searches(self._plan, self._data, alphas, limits, done=done)
+            known = {row: KnownSteps(steps) for row, steps in (done or {}).items()}
+            setup = Setup(self._plan, self._data, limits)
+            self._searches[key] = Searches(setup, alphas, logs=known)
         return self._searches[key]
 
     def searched(

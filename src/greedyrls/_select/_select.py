@@ -12,10 +12,12 @@ from .._base import Float, column, counted, limits_threads, number, plural, to_h
 from .._criteria import FoldData, LooCurve, LooData, ManyFoldData
 from .._data import NO_ARRAYS, WholeArrays, passes_over
 from .._search import (
+    NOTHING_KNOWN,
     Checkpoint,
     Data,
     Limits,
     Plan,
+    Setup,
     exchange_path,
     rows_for_refit,
     search_path,
@@ -160,9 +162,9 @@ def _search(job: _Job, began: float) -> tuple[SelectionPath, _Choice]:
         size_surface, counters = nested.surface, choice.counters + nested.counters
         choice = choice._replace(pair=nested.pair, counters=counters)
         limits = _limits_after(request, size_surface)
-    log = None if job.checkpoint is None else job.checkpoint.search(number)
-    watch = request.options.watch
-    path = search_path(choice.job.plan, choice.job.data, alpha, limits, watch, 1, began, log)
+    log = NOTHING_KNOWN if job.checkpoint is None else job.checkpoint.search(number)
+    setup = Setup(choice.job.plan, choice.job.data, limits, request.options.watch)
+    path = search_path(setup, alpha, 1, began, log)
     counters = path.counters + choice.counters
     return replace(path, surface=surface, size_surface=size_surface, counters=counters), choice
 
@@ -261,18 +263,10 @@ def _joint(job: _Job, alphas: Float) -> SelectionPath:
     """Search the paths of all penalties; returns the one whose loss is the smallest."""
     request, plan, data, checkpoint = job
     paths: list[SelectionPath] = []
+    setup = Setup(plan, data, request.limits, request.options.watch)
     size = None if request.is_automatic else request.limits.size
     for _ in range(1 + _more_penalties(request)):
-        paths += search_paths(
-            plan,
-            data,
-            alphas,
-            request.limits,
-            request.options.watch,
-            checkpoint,
-            len(paths),
-            request.n_jobs,
-        )
+        paths += search_paths(setup, alphas, checkpoint, len(paths), request.n_jobs)
         paths.sort(key=lambda path: path.settings.alpha)
         surface = joint_surface(paths, request.limits.size, size, data.problem.n_forced)
         if surface.beyond is None or any(path.interrupted for path in paths):
