@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import Float, host_numbers, is_whole, to_host
 from .._cluster import (
-    ClusterFolds,
     check_cluster_loss,
     cluster_folds,
     fold_ids,
@@ -35,6 +34,7 @@ from .._criteria import (
 )
 from .._data import NO_ARRAYS, Needs, WholeArrays
 from .._problem import (
+    ClusterFolds,
     Folds,
     Loss,
     Problem,

@@ -27,12 +27,13 @@ from .._base import (
     to_host,
     without_runtime_warnings,
 )
-from .._cluster import ClusterFolds, fold_numbers
+from .._cluster import fold_numbers
 from .._criteria import LooData, errors_by_size
 from .._data import RemoteMatrix
 from .._features import Chosen, Models, pivots
 from .._problem import (
     Calibration,
+    ClusterFolds,
     Folds,
     Margins,
     Problem,

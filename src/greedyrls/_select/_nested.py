@@ -27,7 +27,7 @@ from .._base import (
     to_host,
     without_runtime_warnings,
 )
-from .._cluster import ClusterFolds, LabelSums, Piece
+from .._cluster import LabelSums, Piece
 from .._criteria import (
     Summed,
     Tests,
@@ -38,7 +38,7 @@ from .._criteria import (
     unflat,
     variances_of,
 )
-from .._problem import Folds, Loss, Problem
+from .._problem import ClusterFolds, Folds, Loss, Problem
 from .._search import Data, FoldLog, FoldRecord, Limits, Plan, check_loss
 from ..path import (
     AlphaSurface,

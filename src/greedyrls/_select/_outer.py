@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import LeaveOneOut
 
 from .._base import is_whole
-from .._cluster import ClusterFolds, k_folds, merged_folds
-from .._problem import Folds, Problem, Shuffle, make_folds, shuffled_ids
+from .._cluster import k_folds, merged_folds
+from .._problem import ClusterFolds, Folds, Problem, Shuffle, make_folds, shuffled_ids
 from .._search import Plan, folds_of, has_splits_within, n_classes
 from ._options import Options
 from ._outer_fold import training_part

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float, ask, numbers_on, take, take_rows, to_device, to_host
-from .._cluster import ClusterFolds, Piece
+from .._cluster import Piece
 from .._criteria import (
     LooData,
     LossMoments,
@@ -22,7 +22,7 @@ from .._criteria import (
     summed_moments,
 )
 from .._features import Chain, Chosen, chains_of
-from .._problem import Folds, Loss, Problem, Split, guess_without_features
+from .._problem import ClusterFolds, Folds, Loss, Problem, Split, guess_without_features
 from .._search import (
     Data,
     KnownSteps,

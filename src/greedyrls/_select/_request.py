@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base import Float
-from .._cluster import ClusterFolds
 from .._data import Matrix
-from .._problem import Folds, Loss, Problem, check_n_features, make_loss, make_shuffle
+from .._problem import ClusterFolds, Folds, Loss, Problem, check_n_features, make_loss, make_shuffle
 from .._search import (
     Data,
     Limits,
