@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._base import Executor, Handle, add_up, ask, frame_numbers, required
 from .._data import Matrix, RemoteMatrix
-from .._problem import class_codes, is_missing
+from .._problem import check_several, class_codes, is_missing
 from ._cluster_folds import FoldIds
 from ._cluster_matrix import ClusterMatrix
 from ._partitions import Partitions, chunks_of, partitions_of
@@ -334,11 +334,7 @@ def _classes_of(client: Any, targets: Sequence[Handle]) -> NDArray[Any]:
     parts = client.gather(client.map(_distinct, targets, pure=False))
     classes = np.unique(np.concatenate([labels for labels in parts if len(labels)]))
     check_classification_targets(classes)
-    if len(classes) < 2:
-        raise ValueError(
-            f"Classifier can't train when only one class is present: every label is "
-            f"{classes.tolist()[0]!r}. Pass data of at least 2 classes."
-        )
+    check_several(classes)
     return classes
 
 

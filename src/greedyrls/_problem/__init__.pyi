@@ -9,6 +9,7 @@ from ._calibration import probabilities_of as probabilities_of
 from ._classes import ClassWeight as ClassWeight
 from ._classes import ClassWeights as ClassWeights
 from ._classes import Task as Task
+from ._classes import check_several as check_several
 from ._classes import check_weighted_classes as check_weighted_classes
 from ._classes import class_codes as class_codes
 from ._classes import code_classes as code_classes

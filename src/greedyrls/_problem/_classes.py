@@ -42,13 +42,18 @@ def code_classes(y: NDArray[Any]) -> Targets:
     classes, class_of = np.unique(y, return_inverse=True)
     if classes.dtype.kind == "O":
         classes = np.array(classes.tolist())
+    check_several(classes)
+    codes = class_codes(class_of, len(classes))
+    return Targets(codes[:, 0] if codes.shape[1] == 1 else codes, y, classes)
+
+
+def check_several(classes: NDArray[Any]) -> None:
+    """Raise an error unless there are two classes or more."""
     if len(classes) < 2:
         raise ValueError(
             f"Classifier can't train when only one class is present: every label is "
             f"{classes.tolist()[0]!r}. Pass data of at least 2 classes."
         )
-    codes = class_codes(class_of, len(classes))
-    return Targets(codes[:, 0] if codes.shape[1] == 1 else codes, y, classes)
 
 
 def class_codes(class_of: NDArray[np.intp], n_classes: int) -> Float:

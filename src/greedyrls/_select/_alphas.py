@@ -35,6 +35,7 @@ _KERNEL_SHARE = 1e-1
 # The rule for the penalty of models on chosen features: that of the search, by leave-one-out, by
 # the folds of the search, or a number.
 Refit = float | Literal["same", "loo", "cv"]
+_REFITS: dict[str, Refit] = {"same": "same", "loo": "loo", "cv": "cv"}
 
 
 def check_alphas(alpha: Any) -> float | Float | Literal["auto"]:
@@ -66,13 +67,12 @@ def check_refit(refit_alpha: Any) -> Refit:
     """Return `refit_alpha` as a number, "same", "loo" or "cv"."""
     if not isinstance(refit_alpha, str):
         return check_alpha(refit_alpha, "refit_alpha")
-    if refit_alpha not in ("same", "loo", "cv"):
+    if refit_alpha not in _REFITS:
         raise ValueError(
             "refit_alpha must be 'same', 'loo', 'cv' or a number greater than 0, got "
             f"{refit_alpha!r}."
         )
-    rule: Refit = refit_alpha
-    return rule
+    return _REFITS[refit_alpha]
 
 
 def penalty_scale(diagonal: Float, excluded: tuple[int, ...] = ()) -> float:

@@ -204,8 +204,8 @@ class _Folds:
     ) -> Iterator[tuple[int, Searched]]:
         """Run the searches of folds, in processes, threads or one after the other."""
         task, request = self.task, self.task.request
-        jobs = [
-            FoldJob(
+        jobs = {
+            number: FoldJob(
                 stage.alphas,
                 stage.rows,
                 task.limits,
@@ -214,23 +214,16 @@ class _Folds:
                 task.measure,
             )
             for number in (numbers if stage.rows else ())
-        ]
+        }
         # With folds as the criterion a step is few and long calls: there threads are as fast.
         is_numpy = request.n_jobs > 1 and task.plan.folds is None
         if is_numpy and request.pays_processes(task.plan):
-            calls = [
-                partial(job.apart, self._maker(number, None, None))
-                for number, job in zip(numbers, jobs, strict=False)
-            ]
+            made = {number: self._maker(number, None, None) for number in jobs}
+            calls = [partial(job.apart, made[number]) for number, job in jobs.items()]
             return in_processes(calls, min(request.n_jobs, max(1, len(jobs))))
         n_searches = max(1, len(jobs) * len(stage.rows))
-        return in_parts(
-            [
-                partial(self._search, number, job)
-                for number, job in zip(numbers, jobs, strict=False)
-            ],
-            min(request.n_jobs, n_searches),
-        )
+        parts = [partial(self._search, number, job) for number, job in jobs.items()]
+        return in_parts(parts, min(request.n_jobs, n_searches))
 
     def _search(self, number: int, job: FoldJob) -> Iterator[Searched | Part[Searched]]:
         fold = self._open[number] = self._fold(number, len(job.alphas))

@@ -104,26 +104,9 @@ class Searched(NamedTuple):
     counters: Counters
 
 
-class KeptData:
-    """What searches in outer folds need of the rows, for further searches in the same folds."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[Problem, object, LooData]] = {}  # by the number of the fold
-
-    def get(self, problem: Problem, outer: object, number: int) -> LooData | None:
-        """Return the data of a fold if they are kept."""
-        known = self._known.get(number)
-        if known is None or known[0] is not problem or known[1] is not outer:
-            return None
-        return known[2]
-
-    def add(self, problem: Problem, outer: Folds | ClusterFolds, number: int, data: Data) -> None:
-        """Keep the data of a fold if those of all folds are small; searches may copy X."""
-        X = problem.X
-        n_bytes = 8 * outer.n_splits * X.shape[0] * X.shape[1]
-        is_here = X.is_in_memory and not X.location.on_device
-        if type(data) is LooData and is_here and n_bytes <= _KEPT_BYTES:
-            self._known[number] = problem, outer, data
+# What searches in outer folds need of the rows, by the number of the fold, for further searches on
+# the same problem and folds.
+KeptData = dict[int, tuple[Problem, object, LooData]]
 
 
 class OuterFold:
@@ -144,16 +127,23 @@ class OuterFold:
         self._outer = outer
         self._number = number
         self._tests = tests
-        known = None if kept is None else kept.get(problem, outer, number)
+        of_problem, of_outer, known = (kept or {}).get(number, (None, None, None))
+        if of_problem is not problem or of_outer is not outer:
+            known = None
         self._problem = training_part(problem, outer, number) if known is None else known.problem
         self._plan = plan.within(self._problem)
-        self._data: Data = (
-            known if known is not None else self._plan.data(self._problem, is_shared=True)
-        )
-        if known is None and kept is not None:
-            kept.add(problem, outer, number, self._data)
-        if known is None and isinstance(whole, LooData) and isinstance(self._data, LooData):
-            share_columns(whole, self._data)
+        self._data: Data
+        if known is not None:
+            self._data = known
+        else:
+            self._data = self._plan.data(self._problem, is_shared=True)
+            if kept is not None and type(self._data) is LooData and _is_small(problem, outer):
+                kept[number] = problem, outer, self._data
+            if isinstance(whole, LooData) and isinstance(self._data, LooData):
+                share_columns(whole, self._data)
+        # Whether searches take compiled steps, which need no interpreter lock.
+        data = self._data
+        self.is_compiled = isinstance(data, LooData) and takes_compiled_steps(self._plan, data)
         self._refit = refit
         self._rows = rows_for_refit(refit, self._plan, self._data)
         self._results: dict[tuple[object, ...], HeldOut] = {}
@@ -161,12 +151,6 @@ class OuterFold:
         self._searches: dict[tuple[float, ...], Searches] = {}
         self._compiled_tests: dict[bool, CompiledTests] = {}  # by whether it is another measure
         self._grid: Float | None = None
-
-    @property
-    def is_compiled(self) -> bool:
-        """Whether searches take compiled steps, which need no interpreter lock."""
-        data = self._data
-        return isinstance(data, LooData) and takes_compiled_steps(self._plan, data)
 
     @property
     def has_columns_in_memory(self) -> bool:
@@ -346,6 +330,13 @@ class OuterFold:
         )
         assert added is None or isinstance(added, Summed)
         return HeldOut(values[1:], float(values[0]), added)
+
+
+def _is_small(problem: Problem, outer: Folds | ClusterFolds) -> bool:
+    """Return whether the data of all folds can be kept: searches may copy X."""
+    X = problem.X
+    n_bytes = 8 * outer.n_splits * X.shape[0] * X.shape[1]
+    return X.is_in_memory and not X.location.on_device and n_bytes <= _KEPT_BYTES
 
 
 def _tested_rows(

@@ -67,7 +67,7 @@ class Request:
     checkpoint: Path | None  # the file of results so far
     n_jobs: int  # threads over searches; those over rows are the plan's
     report: Callable[[int], None] | None = None  # is told the steps of searches that have ended
-    kept: KeptData = field(default_factory=KeptData)  # what the searches in outer folds share
+    kept: KeptData = field(default_factory=dict)  # what the searches in outer folds share
 
     @property
     def alpha_rule(self) -> AlphaRule:

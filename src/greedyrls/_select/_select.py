@@ -40,7 +40,7 @@ from ._alphas import MORE_PENALTIES, Refit, auto_grid, model_penalties, problem_
 from ._fingerprint import identity_of
 from ._joint import joint_surface
 from ._nested import Nested, Task, nested_surface
-from ._outer_fold import KeptData, chosen_of
+from ._outer_fold import chosen_of
 from ._request import Request, Selected, make_selected, rival_problem
 
 # Penalty of the search by another loss, in units of the scale of the grid.
@@ -60,7 +60,7 @@ def select(request: Request, data: Data | None = None) -> Selected:
     """Run the whole selection; `data` are those of the problem, if they can be reused."""
     began = time.perf_counter()
     # Requests for parts of the same rows are made of each other.
-    request = replace(request, kept=KeptData())
+    request = replace(request, kept={})
     problem, plan = request.problem, request.plan
     plan.prepare(problem, request.limits.size, request.options.verbose, _whole_arrays(request))
     before = passes_over(problem.X)

@@ -8,6 +8,7 @@ from operator import add, attrgetter, sub
 from typing import Any, Literal
 
 import numpy as np
+from scipy import linalg
 
 from .._base import ArrayValue, ByValue, Float, exported
 
@@ -214,12 +215,21 @@ class Settings:
     @property
     def entry_names(self) -> tuple[str, ...] | None:
         """Names of all columns; the first column of a group has the name of the group."""
-        groups = zip(self.feature_groups or (), self.group_names or (), strict=True)
-        first = {group[0]: name for group, name in groups}
-        names = self.feature_names_in
-        if names is None:
-            names = tuple(f"x{column}" for column in range(self.n_features_in)) if first else None
-        return names and tuple(first.get(column, name) for column, name in enumerate(names))
+        groups, group_names = self.feature_groups or (), self.group_names or ()
+        return names_of_entries(self.n_features_in, self.feature_names_in, groups, group_names)
+
+
+def names_of_entries(
+    n_features: int,
+    names: tuple[str, ...] | None,
+    groups: tuple[tuple[int, ...], ...],
+    group_names: tuple[str, ...],
+) -> tuple[str, ...] | None:
+    """Return names of all columns; the first column of a group has the name of the group."""
+    first = {group[0]: name for group, name in zip(groups, group_names, strict=True)}
+    if names is None:
+        names = tuple(f"x{column}" for column in range(n_features)) if first else None
+    return names and tuple(first.get(column, name) for column, name in enumerate(names))
 
 
 @exported("greedyrls.path")
@@ -260,3 +270,13 @@ class Moments(ByValue, ArrayValue):
         if self.penalty is None:
             return self.gram + alpha * np.eye(len(self.gram))
         return self.gram + alpha * self.penalty
+
+
+def solved(A: Float, right: Float) -> Float:
+    """Return A⁻¹ B (p × t) for a positive definite A, by a Cholesky factorisation from scratch."""
+    try:
+        solution = linalg.cho_solve(linalg.cho_factor(A, lower=True), right)
+    except linalg.LinAlgError:
+        # The penalty is below the rounding error of the data: take the minimum-norm solution.
+        solution = linalg.lstsq(A, right)[0]
+    return np.asarray(solution, dtype=np.float64)
