@@ -37,6 +37,7 @@ from .._base import (
     write_document,
 )
 from ..path import PATH_FORMAT, STEP_CODEC, SelectionPath, Step, StopReason, is_function
+from ._run import KnownSteps, SearchRecord
 
 FORMAT = "greedyrls.checkpoint"
 VERSION = 2  # since 2, outer folds can grow, and store the loss without features and its error
@@ -74,13 +75,6 @@ class FoldRecord(NamedTuple):
     measured: Float | None  # (A × k) in another measure, if there is one
     initial_loss: float  # without features
     parts: Float | None  # (A × …) sums for standard errors, where there are any
-
-
-class SearchRecord(NamedTuple):
-    """The steps of a search, and whether its callback asked to stop."""
-
-    steps: tuple[Step, ...] = ()
-    stopped: bool = False
 
 
 def check_file(checkpoint: Any) -> Path | None:
@@ -297,43 +291,6 @@ class Checkpoint:
                 f"the checkpoint cannot be written ({error.strerror})",
                 str(self._file),
             ) from error
-
-
-class KnownSteps:
-    """Steps that a search replays, instead of searching for them; later ones are not stored."""
-
-    def __init__(self, steps: tuple[Step, ...] = ()) -> None:
-        self._steps = steps
-
-    @property
-    def stored(self) -> SearchRecord:
-        """The known steps."""
-        return SearchRecord(self._steps)
-
-    def record(self, steps: Sequence[Step], stopped: bool) -> None:
-        """Store the steps if there are new ones."""
-
-    def refusal(self, recorded: Step, loss: float) -> ValueError | None:
-        """Return an error for a replayed step that has another loss; None to start from scratch.
-
-        A user-defined loss function may not be deterministic.
-        """
-        return None
-
-
-NOTHING_KNOWN = KnownSteps()
-
-
-class PathSteps(KnownSteps):
-    """The steps of a path that is continued."""
-
-    def refusal(self, recorded: Step, loss: float) -> ValueError:
-        """Return an error for other data than those of the path."""
-        return ValueError(
-            f"The data are not those of the path: with feature {recorded.index} the loss is "
-            f"{loss:.6g}, the path has {recorded.loss:.6g}. Pass the same X, y and sample_weight, "
-            "or start again with greedy_path."
-        )
 
 
 class SearchLog(KnownSteps):

@@ -11,9 +11,8 @@ from .._base import progress_bar
 from .._criteria import NumericalLimit, backward_state
 from .._problem import Problem
 from ..path import Counters, FeatureSet, SelectionPath, Step, StopReason, best_sets
-from ._checkpoint import KnownSteps
 from ._directions import backward
-from ._run import Run, Setup, is_same_loss, settings_of
+from ._run import KnownSteps, Run, Setup, is_same_loss, settings_of
 from ._searching import costs_at_most, n_entries
 
 

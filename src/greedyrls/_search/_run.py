@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from ..path import (
     StopReason,
     best_sets,
 )
-from ._checkpoint import NOTHING_KNOWN, KnownSteps
 from ._directions import exchanges, moves, retreat, set_after
 from ._plan import AnyState, Data, Plan
 from ._searching import forward, ignore_rounding, replay_together
@@ -78,6 +77,50 @@ class Watch:
 UNWATCHED = Watch()
 
 
+class SearchRecord(NamedTuple):
+    """The steps of a search, and whether its callback asked to stop."""
+
+    steps: tuple[Step, ...] = ()
+    stopped: bool = False
+
+
+class KnownSteps:
+    """Steps that a search replays, instead of searching for them; later ones are not stored."""
+
+    def __init__(self, steps: tuple[Step, ...] = ()) -> None:
+        self._steps = steps
+
+    @property
+    def stored(self) -> SearchRecord:
+        """The known steps."""
+        return SearchRecord(self._steps)
+
+    def record(self, steps: Sequence[Step], stopped: bool) -> None:
+        """Store the steps if there are new ones."""
+
+    def refusal(self, recorded: Step, loss: float) -> ValueError | None:
+        """Return an error for a replayed step that has another loss; None to start from scratch.
+
+        A user-defined loss function may not be deterministic.
+        """
+        return None
+
+
+NOTHING_KNOWN = KnownSteps()
+
+
+class PathSteps(KnownSteps):
+    """The steps of a path that is continued."""
+
+    def refusal(self, recorded: Step, loss: float) -> ValueError:
+        """Return an error for other data than those of the path."""
+        return ValueError(
+            f"The data are not those of the path: with feature {recorded.index} the loss is "
+            f"{loss:.6g}, the path has {recorded.loss:.6g}. Pass the same X, y and sample_weight, "
+            "or start again with greedy_path."
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Setup:
     """What searches with several penalties have in common."""
@@ -115,16 +158,20 @@ class Run:
 
         The number of steps is unknown, unless `is_growing`: the search only adds features.
         """
+        if not self._verbose:
+            self._consume(steps, until, None)
+            return
         total = self._limits.size if is_growing else None
         with closing(progress_bar(self._verbose, total, len(self.steps))) as bar:
             self._consume(steps, until, bar)
 
-    def _consume(self, steps: Iterator[Step], until: int | None, bar: Progress) -> None:
-        """Consume the steps."""
+    def _consume(self, steps: Iterator[Step], until: int | None, bar: Progress | None) -> None:
+        """Consume the steps, with a progress bar or without."""
         try:
             for step in steps:
                 self.steps.append(step)
-                bar.update(step.loss)
+                if bar is not None:
+                    bar.update(step.loss)
                 if self._callback is not None and self.says_stop(self._callback(step)):
                     self.stop_reason = StopReason.CALLBACK
                     break
