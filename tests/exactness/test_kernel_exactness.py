@@ -21,6 +21,7 @@ from internals import (
     LooData,
     MatrixPoints,
     SelectionState,
+    Setup,
     StoredKernelMatrix,
     Watch,
     make_plan,
@@ -64,8 +65,8 @@ def found(
     plan = make_plan(problem, cv=case.cv, groups=case.groups, loss=case.loss, strategy=search)
     plan.prepare(problem, case.n_centers)
     data = plan.data(problem)
-    watch = Watch(n_runners_up)
-    return search_path(plan, data, case.alpha, Limits(case.n_centers), watch)
+    setup = Setup(plan, data, Limits(case.n_centers), Watch(n_runners_up))
+    return search_path(setup, case.alpha)
 
 
 def compare(case: KernelCase, path: SelectionPath) -> None:

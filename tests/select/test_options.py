@@ -268,3 +268,11 @@ def test_threads_of_a_ranker_without_groups(traps: Traps, tune: Tune) -> None:
     assert {block.n_rows for block, *_ in blocks} == {20}
     assert_array_equal(one.selected_, two.selected_)
     assert_allclose(one.path_.losses, two.path_.losses, rtol=1e-9)
+
+
+@pytest.mark.parametrize("function", [greedy_path, extend_path])
+def test_every_parameter_is_an_option_or_data(function: Any) -> None:
+    """Functions collect their options by name, so that a name that is none would be ignored."""
+    options = {one.name for one in fields(Options)} - {"caller"}
+    others = set(inspect.signature(function).parameters) - options
+    assert others - {"path"} == {"X", "y", "sample_weight", "groups"}

@@ -110,7 +110,7 @@ from greedyrls._rows._scores import candidate_residuals
 from greedyrls._search import _checkpoint as checkpoint
 from greedyrls._search._capabilities import FEATURES, KINDS, check_supported
 from greedyrls._search._plan import Plan, make_plan
-from greedyrls._search._run import Limits, Watch
+from greedyrls._search._run import Limits, Setup, Watch
 from greedyrls._search._searches import search_path, search_paths
 from greedyrls._search._searching import forward, replay_together
 from greedyrls._select._alphas import auto_grid, penalty_scale, refit_grid

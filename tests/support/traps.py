@@ -46,7 +46,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "find wrong predictions": ("_rows.tiles.loo_wrong",),
     # Folds, penalties and the procedure around the search.
     "add feature to folds": ("_criteria._fold_state.FoldState.add", _COMPILED_FOLD_STEP),
-    "search and test in an outer fold": ("_select._outer_fold.OuterFold.tested",),
+    "search and test in an outer fold": ("_select._outer_fold.OuterFold._searched_in_c",),
     "test the models of a compiled search": ("_steppers._compiled_tests.CompiledTests.test",),
     "begin outer fold": ("_select._outer_fold.OuterFold.__init__",),
     "search outer folds in threads": ("_select._nested.in_parts",),

@@ -48,6 +48,7 @@ from ._json_values import as_number as as_number
 from ._json_values import as_object as as_object
 from ._json_values import write_document as write_document
 from ._lazy import attach as attach
+from ._lazy import required as required
 from ._namespaces import HOST as HOST
 from ._namespaces import Array as Array
 from ._namespaces import ArrayLocation as ArrayLocation
@@ -131,6 +132,7 @@ from ._tolerances import TRUSTED_LOSS as TRUSTED_LOSS
 from ._tolerances import TRUSTED_PIVOT as TRUSTED_PIVOT
 from ._tolerances import Z_ROUNDING as Z_ROUNDING
 from ._values import ArrayValue as ArrayValue
+from ._values import ByValue as ByValue
 from ._values import is_whole as is_whole
 from ._warnings import GreedyRLSWarning as GreedyRLSWarning
 from ._warnings import NumericalWarning as NumericalWarning

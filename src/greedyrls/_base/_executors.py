@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ._blas import short_calls
 from ._tolerances import TINY
@@ -180,33 +180,20 @@ def add_up(answers: Iterable[Sums]) -> Sums:
     return total
 
 
-class Executor(Protocol):
+class Executor(ABC):
     """Puts questions to all blocks; each of `parts` has an item for every block."""
 
-    def each(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> list[Handle]:
-        """Return references to the answers, which stay where the blocks are."""
-
+    @abstractmethod
     def answers(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Iterable[Any]:
         """Return the answers in the order of the blocks."""
 
+    def each(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> list[Handle]:
+        """Return references to the answers, which stay where the blocks are."""
+        return list(self.answers(question, *parts))
+
     def total(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Any:
         """Return the sum of all answers, always added up in the same order."""
-
-    def totals(
-        self,
-        first: Callable[..., Any],
-        second: Callable[..., Any],
-        *parts: Sequence[Handle],
-    ) -> tuple[Any, Any]:
-        """Return the totals of two questions; the second is passed the total of the first."""
-
-
-class _LocalExecutor(ABC):
-    """Calls blocks in this process."""
-
-    @abstractmethod
-    def total(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Any:
-        """Return the sum of all answers."""
+        return add_up(self.answers(question, *parts))
 
     def totals(
         self,
@@ -219,36 +206,20 @@ class _LocalExecutor(ABC):
         return total, self.total(second, *parts, [total] * len(parts[0]))
 
 
-class SerialExecutor(_LocalExecutor):
+class SerialExecutor(Executor):
     """Calls one block after the other in this thread."""
-
-    def each(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> list[Handle]:
-        """Return the answers in the order of the blocks."""
-        return [question(*items) for items in zip(*parts, strict=True)]
 
     def answers(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Iterable[Any]:
         """Yield the answers in the order of the blocks, with one in memory at a time."""
         return (question(*items) for items in zip(*parts, strict=True))
 
-    def total(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Any:
-        """Return the sum of all answers."""
-        return add_up(self.answers(question, *parts))
 
-
-class ThreadExecutor(_LocalExecutor):
+class ThreadExecutor(Executor):
     """Calls blocks in several threads, since NumPy releases the interpreter lock."""
 
     def __init__(self, count: int) -> None:
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="greedyrls")
 
-    def each(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> list[Handle]:
-        """Return the answers in the order of the blocks."""
-        return list(self._pool.map(question, *parts))
-
     def answers(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Iterable[Any]:
         """Return the answers in the order of the blocks."""
         return self._pool.map(question, *parts)
-
-    def total(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Any:
-        """Return the sum of all answers, added up in the order of the blocks."""
-        return add_up(self.answers(question, *parts))

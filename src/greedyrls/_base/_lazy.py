@@ -37,6 +37,14 @@ def attach(
     return sorted(modules), load, names
 
 
+def required(module: str, missing: str) -> Any:
+    """Import an optional dependency; the error says how to install it if it is missing."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(missing) from error
+
+
 def _names_of(stub: str) -> dict[str, str]:
     """The module of each name in a stub of relative imports, as `import_module` takes it."""
     modules: dict[str, str] = {}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
+
+from ._lazy import required
 
 # Runs shorter than this show no bar.
 _DELAY_SECONDS = 0.5
@@ -20,8 +22,8 @@ _WORDS = {
 }
 
 
-class Progress(Protocol):
-    """Receives reports of a running search."""
+class Progress:
+    """Receives reports of a running search; this one shows nothing."""
 
     def update(self, loss: float | None) -> None:
         """Report that a feature was added (or a search completed), with the current loss."""
@@ -33,25 +35,9 @@ class Progress(Protocol):
         """Report the end of the search."""
 
 
-class _Silent:
-    def update(self, loss: float | None) -> None:
-        pass
-
-    def advance(self, count: int) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
 def _tqdm() -> Any:
-    try:
-        from tqdm.auto import tqdm
-    except ImportError as error:
-        raise ImportError(
-            "verbose=1 needs tqdm: pip install 'greedyrls[progress]', or use verbose=0."
-        ) from error
-    return tqdm
+    missing = "verbose=1 needs tqdm: pip install 'greedyrls[progress]', or use verbose=0."
+    return required("tqdm.auto", missing).tqdm
 
 
 def _shown_soon(bar: Any) -> threading.Timer:
@@ -62,7 +48,7 @@ def _shown_soon(bar: Any) -> threading.Timer:
     return timer
 
 
-class _Bar:
+class _Bar(Progress):
     def __init__(self, total: int | None, done: int, what: str, label: str) -> None:
         tqdm = _tqdm()
         words = dict(_WORDS[what])
@@ -96,7 +82,7 @@ def progress_bar(
     verbose: int, total: int | None, done: int = 0, what: str = "search", label: str = ""
 ) -> Progress:
     """Return a bar for a search or for nested searches, or one without output, by `verbose`."""
-    return _Bar(total, done, what, label) if verbose else _Silent()
+    return _Bar(total, done, what, label) if verbose else Progress()
 
 
 class TimeLeft:
@@ -158,8 +144,8 @@ class TimeLeft:
         return (self._clock() - self._began) * self._left / done if done else None
 
 
-class Jobs(Protocol):
-    """Receives reports of jobs that repeat a selection."""
+class Jobs:
+    """Receives reports of jobs that repeat a selection; this one shows nothing."""
 
     def advance(self, job: int, count: int) -> None:
         """Report steps of a job, from any thread."""
@@ -171,18 +157,7 @@ class Jobs(Protocol):
         """Report the end of all."""
 
 
-class _SilentJobs:
-    def advance(self, job: int, count: int) -> None:
-        pass
-
-    def finish(self, job: int, loss: float | None) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
-class _JobsBar:
+class _JobsBar(Jobs):
     def __init__(self, n_jobs: int, expected: float, what: str) -> None:
         tqdm = _tqdm()
         words = _WORDS[what]
@@ -223,4 +198,4 @@ class _JobsBar:
 
 def jobs_bar(verbose: int, n_jobs: int, expected: float, what: str) -> Jobs:
     """Return a bar for jobs of about `expected` steps each, or one without output."""
-    return _JobsBar(n_jobs, expected, what) if verbose else _SilentJobs()
+    return _JobsBar(n_jobs, expected, what) if verbose else Jobs()

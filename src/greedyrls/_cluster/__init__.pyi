@@ -1,4 +1,3 @@
-from ._cluster_folds import ClusterFolds as ClusterFolds
 from ._cluster_folds import check_cluster_loss as check_cluster_loss
 from ._cluster_folds import cluster_folds as cluster_folds
 from ._cluster_folds import fold_numbers as fold_numbers

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Handle, add_up, ask, frame_numbers
+from .._base import Executor, Handle, add_up, ask, frame_numbers, required
 from .._data import Matrix, RemoteMatrix
-from .._problem import is_missing
+from .._problem import check_several, class_codes, is_missing
 from ._cluster_folds import FoldIds
 from ._cluster_matrix import ClusterMatrix
 from ._partitions import Partitions, chunks_of, partitions_of
@@ -69,7 +69,7 @@ def _bytes_in(value: Any) -> int:
     return 8 if isinstance(value, int | float) else 0
 
 
-class DaskExecutor:
+class DaskExecutor(Executor):
     """An executor for blocks that are futures; `parts[0]` are pieces or blocks in their order."""
 
     def __init__(self, client: Any, matrices: Sequence[Handle]) -> None:
@@ -137,16 +137,13 @@ class DaskExecutor:
 
 def _client_of() -> Any:
     """Return the user's client."""
+    distributed = required(
+        "distributed",
+        "X is a Dask collection; this needs Dask's distributed scheduler: "
+        "pip install 'greedyrls[dask]'.",
+    )
     try:
-        from distributed import Client
-    except ImportError as error:
-        raise ImportError(
-            "X is a Dask collection; this needs Dask's distributed scheduler: "
-            "pip install 'greedyrls[dask]'."
-        ) from error
-    try:
-        current: Any = Client.current
-        return current()
+        return distributed.Client.current()
     except ValueError as error:
         raise ValueError(
             "X is a Dask collection, but there is no cluster to work on. Connect to one first: "
@@ -180,8 +177,7 @@ def _make_piece(
     codes = None
     if classes is not None:
         codes = np.searchsorted(classes, _labels(y))
-        Y = np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
-        Y = Y[:, 1:] if len(classes) == 2 else Y
+        Y = class_codes(codes, len(classes))
     else:
         if y.dtype.kind not in "biuf":
             raise ValueError(
@@ -338,11 +334,7 @@ def _classes_of(client: Any, targets: Sequence[Handle]) -> NDArray[Any]:
     parts = client.gather(client.map(_distinct, targets, pure=False))
     classes = np.unique(np.concatenate([labels for labels in parts if len(labels)]))
     check_classification_targets(classes)
-    if len(classes) < 2:
-        raise ValueError(
-            f"Classifier can't train when only one class is present: every label is "
-            f"{classes.tolist()[0]!r}. Pass data of at least 2 classes."
-        )
+    check_several(classes)
     return classes
 
 

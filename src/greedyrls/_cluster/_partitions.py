@@ -38,6 +38,8 @@ class Partitions:
     is_sparse: bool
     labels: Any  # of the columns of a data frame, else None
     feature_names: tuple[str, ...] | None
+    overhead: int = 0  # bytes of memory that reading takes in addition to the rows
+    name: str = "the Dask collection"  # for error messages
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -53,16 +55,6 @@ class Partitions:
     def fits(self) -> bool:
         """Whether X may take that much memory of this process."""
         return self.nbytes <= default_limit()
-
-    @property
-    def overhead(self) -> int:
-        """Bytes of memory that reading takes in addition to the rows."""
-        return 0
-
-    @property
-    def name(self) -> str:
-        """The name of X, for error messages."""
-        return "the Dask collection"
 
     def slices(self) -> list[slice]:
         """Return the rows of each partition."""

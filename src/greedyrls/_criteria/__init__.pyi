@@ -27,7 +27,6 @@ from ._held_out_errors import Summed as Summed
 from ._held_out_errors import Tests as Tests
 from ._held_out_errors import covariance_of as covariance_of
 from ._held_out_errors import flat as flat
-from ._held_out_errors import flat_size as flat_size
 from ._held_out_errors import intercept_terms as intercept_terms
 from ._held_out_errors import make_tests as make_tests
 from ._held_out_errors import part_of as part_of

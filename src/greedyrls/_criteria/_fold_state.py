@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._base import CHOSEN_SHARE, HOST, LOSS_ROUNDING, TIE, Float, ask, to_host
 from .._data import physical_bytes
 from .._features import FoldSpace, HeldOut, Ranking, fold_pairs, penalty_of
-from .._problem import Folds, Loss, Problem, RemoteFolds, stratum_factors
+from .._problem import ClusterFolds, Folds, Loss, Problem, stratum_factors
 from .._rows import (
     FoldBlock,
     FoldRows,
@@ -45,7 +45,7 @@ class FoldData(SearchData):
 
     samples: FoldRows
 
-    def __init__(self, problem: Problem, folds: Folds | RemoteFolds) -> None:
+    def __init__(self, problem: Problem, folds: Folds | ClusterFolds) -> None:
         super().__init__(problem)
         self.folds = folds
         self.samples = rows = _rows_of(problem, folds)
@@ -82,7 +82,7 @@ def _moments(total: SetSums, rows: FoldRows, fit_intercept: bool) -> tuple[Float
     return means, StartSums(weight, *where, diagonal, correlation)
 
 
-def _rows_of(problem: Problem, folds: Folds | RemoteFolds) -> FoldRows:
+def _rows_of(problem: Problem, folds: Folds | ClusterFolds) -> FoldRows:
     """Return the rows with their splits, in this process or on a cluster."""
     is_partition = folds.is_partition
     if isinstance(folds, Folds):

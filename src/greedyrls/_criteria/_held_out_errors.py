@@ -123,11 +123,13 @@ class Summed(NamedTuple):
     weights: Float
 
     def first(self, width: int) -> Summed:
-        """Return the sums of the first `width` losses."""
-        return self._replace(
-            squares=self.squares[:width, :width],
-            products=self.products[:, :width],
-            centres=self.centres[:, :width],
+        """Return the sums of the first `width` losses; NaN where there are fewer."""
+        padded = _padded(self, max(width, self.centres.shape[1]))
+        assert isinstance(padded, Summed)
+        return padded._replace(
+            squares=padded.squares[:width, :width],
+            products=padded.products[:, :width],
+            centres=padded.centres[:, :width],
         )
 
 
@@ -315,16 +317,9 @@ def _padded(part: Part, width: int) -> Part:
     return part._replace(losses=wider(part.losses, len(part.losses)), centres=centres)
 
 
-def flat_size(width: int, n_strata: int) -> int:
-    """Return how many numbers `flat` has."""
-    return width * width + 2 * n_strata * width + n_strata * n_strata + n_strata
-
-
 def flat(part: Summed, width: int) -> Float:
     """Return all numbers of a part as one vector, padded to `width` losses."""
-    padded = _padded(part, width)
-    assert isinstance(padded, Summed)
-    return np.concatenate([numbers.ravel() for numbers in padded])
+    return np.concatenate([numbers.ravel() for numbers in part.first(width)])
 
 
 def unflat(numbers: Float, width: int, n_strata: int) -> Summed:

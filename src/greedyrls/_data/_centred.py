@@ -31,15 +31,11 @@ class CentredMatrix(View):
 
     def __init__(self, X: Matrix, query_of: Queries, weights: Float, scale: Float) -> None:
         super().__init__(X)
+        self.dtype = np.dtype(np.float64)
         self._query_of, self._scale = query_of, scale
         count = int(query_of.max()) + 1
         X.reserve(Needs(other_bytes=16 * count * X.shape[1]))
         self._means = _query_means(X, query_of, weights, count)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of differences from means."""
-        return np.dtype(np.float64)
 
     def reserve(
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1

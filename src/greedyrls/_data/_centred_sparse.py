@@ -29,9 +29,11 @@ class CentredSparse(Matrix):
     """
 
     is_in_memory = True
+    dtype = np.dtype(np.float64)
 
     def __init__(self, S: SparseMatrix, M: Any, query_of: NDArray[np.intp]) -> None:
         self._S, self._M, self._query_of = S, M, query_of
+        self.shape = S.shape
 
     @classmethod
     def of(cls, X: Any, query_of: NDArray[np.intp], weights: Float, scale: Float) -> CentredSparse:
@@ -61,16 +63,6 @@ class CentredSparse(Matrix):
         shape = int(query_of[-1]) + 1, n
         M = sparse.csc_array((means, (query, owners[starts])), shape=shape)
         return cls(SparseMatrix(held), M, query_of)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples m and of features n."""
-        return self._S.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of differences from means."""
-        return np.dtype(np.float64)
 
     @property
     def nbytes(self) -> int:

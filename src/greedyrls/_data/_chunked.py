@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base import required
 from ._file_sources import NUMERIC, Source
 from ._matrix import Rows
 
@@ -20,12 +21,7 @@ def opened_hdf5(path: Path, dataset: str | None) -> Any:
     """Open a dataset of an HDF5 file; its name may be left out if it is the only one or "X"."""
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}.")
-    try:
-        import h5py
-    except ImportError as error:
-        raise ImportError(
-            f"{path}: HDF5 files need h5py: pip install 'greedyrls[hdf5]'."
-        ) from error
+    h5py = required("h5py", f"{path}: HDF5 files need h5py: pip install 'greedyrls[hdf5]'.")
     try:
         file = h5py.File(path, "r")
     except OSError as error:
@@ -39,12 +35,7 @@ def opened_zarr(path: Path, dataset: str | None) -> Any:
     """Open a Zarr array, or one of a group; its name may be left out as for `opened_hdf5`."""
     if not path.exists():
         raise FileNotFoundError(f"There is no file or folder {path}.")
-    try:
-        import zarr
-    except ImportError as error:
-        raise ImportError(
-            f"{path}: Zarr arrays need zarr: pip install 'greedyrls[zarr]'."
-        ) from error
+    zarr = required("zarr", f"{path}: Zarr arrays need zarr: pip install 'greedyrls[zarr]'.")
     try:
         opened = zarr.open(str(path), mode="r")
     except Exception as error:  # of any kind, on what is not Zarr
@@ -97,24 +88,11 @@ class ChunkedSource:
             )
         if np.dtype(dataset.dtype).kind not in NUMERIC:
             raise ValueError(f"X must be numeric; the numbers in {self.name} are {dataset.dtype}.")
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples m and of features n."""
-        m, n = self._dataset.shape
-        return int(m), int(n)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the values."""
-        dtype: np.dtype[Any] = np.dtype(self._dataset.dtype)
-        return dtype
-
-    @property
-    def chunk_shape(self) -> tuple[int, int]:
-        """Rows and columns that are stored together; a dataset without chunks is stored by rows."""
-        chunks = self._dataset.chunks or (1, self.shape[1])
-        return min(int(chunks[0]), self.shape[0]), min(int(chunks[1]), self.shape[1])
+        m, n = (int(length) for length in dataset.shape)
+        self.shape, self.dtype = (m, n), np.dtype(dataset.dtype)
+        # Rows and columns that are stored together; a dataset without chunks is stored by rows.
+        height, width = dataset.chunks or (1, n)
+        self.chunk_shape = min(int(height), m), min(int(width), n)
 
     @property
     def overhead(self) -> int:

@@ -174,19 +174,11 @@ class _RowSet(Matrix):
     """Rows of a matrix by columns, minus a shift; read when they are asked for."""
 
     noun = ColumnFileMatrix.noun
+    dtype = np.dtype(np.float64)
 
     def __init__(self, whole: ColumnFileMatrix, rows: NDArray[np.intp], shift: Float) -> None:
         self._whole, self._rows, self._shift = whole, rows, shift
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of these rows and of features n."""
-        return len(self._rows), self._whole.shape[1]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of differences from the shift."""
-        return np.dtype(np.float64)
+        self.shape = len(rows), whole.shape[1]
 
     def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
         """Return columns minus their shift, one per row of the result, for all rows or some."""

@@ -22,17 +22,8 @@ class DenseMatrix(Matrix):
 
     def __init__(self, values: NDArray[Any]) -> None:
         self.values = self.host_array = values
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples m and of features n."""
-        m, n = self.values.shape
-        return m, n
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the values of X."""
-        return self.values.dtype
+        m, n = values.shape
+        self.shape, self.dtype = (m, n), values.dtype
 
     @property
     def nbytes(self) -> int:

@@ -49,17 +49,8 @@ class DeviceMatrix(Matrix):
     def __init__(self, values: Array) -> None:
         self.values = self.device_array = values
         self.location: ArrayLocation = location_of(values)
-        self._shape = (int(values.shape[0]), int(values.shape[1]))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples m and of features n."""
-        return self._shape
-
-    @property
-    def dtype(self) -> Any:
-        """The type of the values of X."""
-        return self.values.dtype
+        self.shape = (int(values.shape[0]), int(values.shape[1]))
+        self.dtype = values.dtype
 
     @property
     def nbytes(self) -> int:

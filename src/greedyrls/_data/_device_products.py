@@ -41,17 +41,12 @@ class DeviceProducts(Matrix):
 
     def __init__(self, matrix: DeviceMatrix) -> None:
         self._matrix = matrix
-        self.noun = matrix.noun
+        self.noun, self.shape = matrix.noun, matrix.shape
 
     @property
     def device(self) -> DeviceMatrix:
         """The matrix on the device."""
         return self._matrix
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples m and of features n."""
-        return self._matrix.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:

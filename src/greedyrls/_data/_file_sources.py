@@ -65,12 +65,16 @@ class ArraySource:
     process.
     """
 
+    overhead = 0  # rows are read directly into their buffer
+
     def __init__(self, array: NDArray[Any]) -> None:
         if array.ndim != 2:
             raise ValueError(f"X must have 2 dimensions, got an array of shape {array.shape}.")
         if array.dtype.kind not in NUMERIC:
             raise ValueError(f"X must be numeric; the numbers in the file are {array.dtype}.")
         self._array = array
+        self.shape = int(array.shape[0]), int(array.shape[1])
+        self.dtype = array.dtype
         self._path: str | None = None
         self._offset = 0  # offset of the view in the file
         self._end = 0  # offset of the end of the map in the file
@@ -83,22 +87,6 @@ class ArraySource:
         self._offset = int(root.offset) + array.ctypes.data - root.ctypes.data
         if isinstance(root.base, mmap.mmap):
             self._map = root.base
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples m and of features n."""
-        m, n = self._array.shape
-        return int(m), int(n)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the values."""
-        return self._array.dtype
-
-    @property
-    def overhead(self) -> int:
-        """0: rows are read directly into their buffer."""
-        return 0
 
     @property
     def name(self) -> str:

@@ -178,19 +178,10 @@ class DataFile:
         memory_limit: int | str | None = None,
         feature_names: tuple[str, ...] | None = None,
     ) -> None:
-        self._source = source
+        self.source = source
+        self.shape, self.dtype = source.shape, source.dtype
         self.memory_limit = check_limit(memory_limit)
         self.feature_names = feature_names
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples m and of features n."""
-        return self._source.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the numbers in the file."""
-        return self._source.dtype
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -198,7 +189,7 @@ class DataFile:
     def __repr__(self) -> str:
         m, n = self.shape
         size = m * n * self.dtype.itemsize / 1e9
-        return f"<{self._source.name}: {m} × {n}, {self.dtype}, {size:.3g} GB>"
+        return f"<{self.source.name}: {m} × {n}, {self.dtype}, {size:.3g} GB>"
 
     def __array__(self, *arguments: Any, **options: Any) -> Any:
         raise TypeError(
@@ -221,7 +212,7 @@ class DataFile:
         m, _ = self.shape
         if not 0 <= start <= stop <= m:
             raise ValueError(f"rows {start} to {stop} are not within 0 to {m}.")
-        return self._source.read(start, stop)
+        return self.source.read(start, stop)
 
     def linear(self, indices: NDArray[np.intp], coef: Float, intercept: Any) -> Float:
         """A linear model (t × c) on some columns, of all rows: (m × t), by one pass.
@@ -256,9 +247,9 @@ class DataFile:
             Memory that the search may use, in bytes; that of the file by default.
         """
         limit = self.memory_limit if memory_limit is None else memory_limit
-        if isinstance(self._source, ColumnSource):
-            return ColumnFileMatrix(self._source, limit)
-        return FileMatrix(self._source, limit)
+        if isinstance(self.source, ColumnSource):
+            return ColumnFileMatrix(self.source, limit)
+        return FileMatrix(self.source, limit)
 
 
 def _check_finite(values: Float, rows: slice) -> None:

@@ -60,6 +60,7 @@ class KernelMatrix(Matrix):
 
     noun = "made of kernel columns"
     has_own_threads = True
+    dtype = np.dtype(np.float64)
 
     def __init__(
         self,
@@ -70,20 +71,11 @@ class KernelMatrix(Matrix):
         row_of: NDArray[np.intp] | None = None,
     ) -> None:
         self._kernel, self._points, self._pool = kernel, points, pool
+        self.shape = int(points.shape[0]), int(pool.shape[0])
         self.evaluations = 0  # how many values of the kernel were computed
         self._limit = default_limit() if memory_limit is None else memory_limit
         self.row_of = row_of
         self.center_diagonal = kernel.diagonal(pool)  # (n) k(c_i, c_i)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples m and of centres n."""
-        return int(self._points.shape[0]), int(self._pool.shape[0])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the numbers."""
-        return np.dtype(np.float64)
 
     @property
     def centers(self) -> KernelMatrix:

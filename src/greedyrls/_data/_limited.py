@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
-
-import numpy as np
+from typing import Generic, TypeVar
 
 from ._file_memory import Needs, Room, default_limit
 from ._file_sources import Source
@@ -22,21 +20,12 @@ class LimitedMatrix(Matrix, Generic[AnySource]):
 
     def __init__(self, source: AnySource, memory_limit: int | None = None) -> None:
         self._source = source
+        self.shape, self.dtype = source.shape, source.dtype
         self.memory_limit = default_limit() if memory_limit is None else memory_limit
         self._room: Room | None = None
         self._verbose = 0
         if min(source.shape) < 1:
             raise ValueError(f"{source.name} has no data: its shape is {source.shape}.")
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples m and of features n."""
-        return self._source.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the values."""
-        return self._source.dtype
 
     @property
     def memory(self) -> Room:

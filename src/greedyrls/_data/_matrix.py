@@ -42,6 +42,11 @@ PRODUCT_ROWS = 4096
 class Matrix(ABC):
     """X (m × n) for one search or several."""
 
+    # The number of samples m and of features n.
+    shape: tuple[int, int]
+    # The type of the values of X.
+    dtype: Any
+
     # Traits that a kind of X declares, here and in the properties below
     # Namespace and device of the vectors that are combined with X.
     location: ArrayLocation = HOST
@@ -72,16 +77,6 @@ class Matrix(ABC):
     rows_read: int = 0
     # The share of the last pass that was spent waiting for values.
     share_of_waiting: float = 0.0
-
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """The number of samples m and of features n."""
-
-    @property
-    @abstractmethod
-    def dtype(self) -> Any:
-        """The type of the values of X."""
 
     @property
     def nbytes(self) -> int:

@@ -9,16 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base import required
 from ._file_sources import NUMERIC
 
 
 def _pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise ImportError("Parquet files need pyarrow: pip install pyarrow.") from error
-    return pyarrow, parquet
+    missing = "Parquet files need pyarrow: pip install pyarrow."
+    return required("pyarrow", missing), required("pyarrow.parquet", missing)
 
 
 def parquet_files(path: Path) -> list[Path]:
@@ -53,7 +50,8 @@ class ParquetSource:
             raise ValueError(f"{self._files[0]} has no columns to select from.")
         types = _types(schema, self.names, self._files[0])
         self._starts = [0]
-        self._overhead = 0
+        self.overhead = 0  # bytes of memory for the largest row group
+        self.name = str(self._files[0])
         for file in self._files:
             opened = self._open(file)
             if _types(opened.schema_arrow, self.names, file) != types:
@@ -64,28 +62,8 @@ class ParquetSource:
                 opened.metadata.row_group(group).total_byte_size
                 for group in range(opened.metadata.num_row_groups)
             ]
-            self._overhead = max(self._overhead, *sizes, 0)
-        self._dtype = np.result_type(*types)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples m and of features n."""
-        return self._starts[-1], len(self.names)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type that all columns can be converted to."""
-        return self._dtype
-
-    @property
-    def overhead(self) -> int:
-        """Bytes of memory for the largest row group."""
-        return self._overhead
-
-    @property
-    def name(self) -> str:
-        """The name of the first file, for error messages."""
-        return str(self._files[0])
+            self.overhead = max(self.overhead, *sizes, 0)
+        self.shape, self.dtype = (self._starts[-1], len(self.names)), np.result_type(*types)
 
     def chunks(self, height: int) -> Iterator[NDArray[Any]]:
         """Yield all rows in order; chunks do not extend over files."""
@@ -94,7 +72,7 @@ class ParquetSource:
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return consecutive rows; all batches up to the last of them are decoded."""
-        parts = [np.empty((0, len(self.names)), dtype=self._dtype)]
+        parts = [np.empty((0, len(self.names)), dtype=self.dtype)]
         for number, (first, last) in enumerate(
             zip(self._starts[:-1], self._starts[1:], strict=True)
         ):
@@ -152,7 +130,7 @@ class ParquetSource:
 
     def _converted(self, batch: Any, path: Path) -> NDArray[Any]:
         """Convert a batch to an array, column by column."""
-        values = np.empty((len(self.names), batch.num_rows), dtype=self._dtype)
+        values = np.empty((len(self.names), batch.num_rows), dtype=self.dtype)
         for index, name in enumerate(self.names):
             column = batch.column(batch.schema.get_field_index(name))
             _refuse_missing(column, name, path)

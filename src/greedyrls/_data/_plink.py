@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float
+from .._base import Float, required
 from ._matrix import Rows
 
 # How bed-reader codes a missing call as an integer of 8 bits.
@@ -30,14 +30,10 @@ def opened_bed(path: Path) -> Any:
                 f"There is no file {needed}: PLINK genotypes are a .bed file with a .bim file "
                 "(markers) and a .fam file (people) of the same name beside it."
             )
+    missing = f"{path}: PLINK files need bed-reader: pip install 'greedyrls[plink]'."
+    bed_reader = required("bed_reader", missing)
     try:
-        from bed_reader import open_bed
-    except ImportError as error:
-        raise ImportError(
-            f"{path}: PLINK files need bed-reader: pip install 'greedyrls[plink]'."
-        ) from error
-    try:
-        opened = open_bed(path)
+        opened = bed_reader.open_bed(path)
         opened.shape  # noqa: B018 (reads the .bim and .fam files)
     except Exception as error:  # of any kind, on damaged files
         raise ValueError(f"{path} cannot be read as PLINK genotypes ({error}).") from error
@@ -56,18 +52,10 @@ class PlinkSource:
 
     def __init__(self, bed: Any) -> None:
         self._bed = bed
-        self._means = np.full(self.shape[1], np.nan)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of people m and of markers n."""
-        m, n = self._bed.shape
-        return int(m), int(n)
-
-    @property
-    def name(self) -> str:
-        """The name of the file, for error messages."""
-        return str(getattr(self._bed, "location", "the .bed file"))
+        m, n = bed.shape
+        self.shape = int(m), int(n)
+        self.name = str(getattr(bed, "location", "the .bed file"))
+        self._means = np.full(n, np.nan)
 
     @property
     def marker_names(self) -> tuple[str, ...]:

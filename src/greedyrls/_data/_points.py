@@ -22,12 +22,8 @@ class MatrixPoints:
         self, X: Matrix, memory_limit: int | None = None, origin: Float | None = None
     ) -> None:
         self._X, self._origin = X, origin
+        self.shape = X.shape  # the number of points m and their dimension d
         self.memory_limit = memory_limit
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of points m and their dimension d."""
-        return self._X.shape
 
     def __sub__(self, origin: Float) -> MatrixPoints:
         whole = origin if self._origin is None else self._origin + origin

@@ -10,7 +10,6 @@ import copy
 from abc import abstractmethod
 from typing import Any, NoReturn, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Executor, Float, Handle
@@ -58,7 +57,7 @@ class RemoteMatrix(Matrix):
         self.executor = executor
         self.pieces = pieces
         self.rows = rows
-        self.counts = rows.counts
+        self.shape, self.dtype, self.counts = rows.shape, rows.dtype, rows.counts
         self.is_sparse = rows.is_sparse
         self.n_targets = n_targets
         self.single_target = single_target
@@ -71,16 +70,6 @@ class RemoteMatrix(Matrix):
     def remote(self) -> RemoteMatrix:
         """This matrix, which has references to its rows."""
         return self
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples m and of features n."""
-        return self.rows.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the values of X."""
-        return self.rows.dtype
 
     @property
     def nbytes(self) -> int:

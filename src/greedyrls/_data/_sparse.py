@@ -30,6 +30,8 @@ class SparseMatrix(Matrix):
     def __init__(self, by_columns: Any, by_rows: Any = None) -> None:
         self._by_columns = by_columns
         self._by_rows = by_rows
+        m, n = by_columns.shape
+        self.shape, self.dtype = (int(m), int(n)), by_columns.dtype
 
     @classmethod
     def from_scipy(cls, X: Any) -> SparseMatrix:
@@ -42,18 +44,6 @@ class SparseMatrix(Matrix):
             by_columns.eliminate_zeros()
         is_by_rows = X.format == "csr" and X.has_canonical_format
         return cls(by_columns, sparse.csr_array(X) if is_by_rows else None)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples m and of features n."""
-        m, n = self._by_columns.shape
-        return int(m), int(n)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the stored values."""
-        dtype: np.dtype[Any] = self._by_columns.dtype
-        return dtype
 
     @property
     def nbytes(self) -> int:

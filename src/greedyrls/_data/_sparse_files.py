@@ -33,27 +33,22 @@ class SparseFile:
     feature_names: tuple[str, ...] | None = None
 
     def __init__(self, folder: Path, shape: tuple[int, int]) -> None:
-        self._folder = folder
+        self.folder = folder
         self.shape = shape
         self._by_columns = sparse.csc_array(self._arrays("columns"), shape=shape)
+        self.dtype: np.dtype[Any] = self._by_columns.dtype
         self._by_rows = sparse.csr_array(self._arrays("rows"), shape=shape)
         for form in (self._by_columns, self._by_rows):
             form.has_canonical_format = (
                 True  # guaranteed by the conversion; checking would read everything
             )
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the numbers."""
-        dtype: np.dtype[Any] = self._by_columns.dtype
-        return dtype
-
     def __len__(self) -> int:
         return self.shape[0]
 
     def __repr__(self) -> str:
         m, n = self.shape
-        return f"<{self._folder}: sparse, {m} × {n}, {self._by_columns.nnz} values>"
+        return f"<{self.folder}: sparse, {m} × {n}, {self._by_columns.nnz} values>"
 
     def _arrays(self, form: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Return values, indices and beginnings of the columns (or rows), with checked lengths."""
@@ -61,13 +56,13 @@ class SparseFile:
         lines = self.shape[1] if form == "columns" else self.shape[0]
         if len(indptr) != lines + 1 or indptr[-1] != len(indices) or len(indices) != len(data):
             raise ValueError(
-                f"{self._folder} is damaged: the arrays by {form} do not fit together; convert the "
+                f"{self.folder} is damaged: the arrays by {form} do not fit together; convert the "
                 "svmlight file again."
             )
         return data, indices, indptr
 
     def _array(self, name: str) -> NDArray[Any]:
-        path = self._folder / f"{name}.npy"
+        path = self.folder / f"{name}.npy"
         try:
             array: NDArray[Any] = np.load(path, mmap_mode="r")
         except (OSError, ValueError) as error:

@@ -57,9 +57,9 @@ class StreamedMatrix(DeviceMatrix):
     def __init__(self, values: NDArray[Any], location: ArrayLocation, free: int) -> None:
         self.values = values
         self.location = location
-        self._shape = (values.shape[0], values.shape[1])
+        self.shape = (values.shape[0], values.shape[1])
         self._free = free
-        self._device_type = send(location, values[:1]).dtype
+        self.dtype = send(location, values[:1]).dtype  # on the device
         m, n = self.shape
         width = max(1, n * values.dtype.itemsize)
         chunk = min(_CHUNK_BYTES, int(_CHUNK_SHARE * free) // 2)
@@ -74,11 +74,6 @@ class StreamedMatrix(DeviceMatrix):
         self._gathered_since = 0
         self._gathers = not by_rows or self._worth_a_pass > _ASKED
         self.kept: FetchedColumns = FetchedColumns(cache, self._gathers)
-
-    @property
-    def dtype(self) -> Any:
-        """Of the numbers as given, on the device."""
-        return self._device_type
 
     @property
     def nbytes(self) -> int:
@@ -122,7 +117,7 @@ class StreamedMatrix(DeviceMatrix):
         arrivals: Array = None
         if along:
             arrivals = self.location.xp.empty(
-                (len(along), m), dtype=self._device_type, device=self.location.device
+                (len(along), m), dtype=self.dtype, device=self.location.device
             )
             order = numbers_on(self.location, np.array(along, dtype=np.intp))
         pieces = (slice(top, min(m, top + self._height)) for top in range(0, m, self._height))

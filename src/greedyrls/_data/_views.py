@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _GAP = 64
 # Traits that a view has from its matrix.
 _TRAITS = (
-    *("location", "noun", "is_in_memory", "passes_dominate"),
+    *("shape", "dtype", "location", "noun", "is_in_memory", "passes_dominate"),
     *("keeps_columns", "has_own_threads", "kept"),
 )
 
@@ -30,16 +30,6 @@ class View(Matrix):
         self._whole = whole
         for trait in _TRAITS:
             setattr(self, trait, getattr(whole, trait))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples m and of features n."""
-        return self._whole.shape
-
-    @property
-    def dtype(self) -> Any:
-        """The type of the values of X."""
-        return self._whole.dtype
 
     @property
     def memory(self) -> Room | None:
@@ -82,12 +72,8 @@ class RowsOf(View):
         """Return the view; `rows` are ascending, and none of them is repeated."""
         super().__init__(whole)
         self._rows = rows
+        self.shape = len(rows), whole.shape[1]
         self.is_sparse = whole.is_sparse
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of these rows and of features n."""
-        return len(self._rows), self._whole.shape[1]
 
     def columns(self, indices: Any, rows: Any = slice(None)) -> Float:
         """Return columns as float64, one per row of the result, for all rows or some."""

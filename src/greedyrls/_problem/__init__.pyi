@@ -9,11 +9,14 @@ from ._calibration import probabilities_of as probabilities_of
 from ._classes import ClassWeight as ClassWeight
 from ._classes import ClassWeights as ClassWeights
 from ._classes import Task as Task
+from ._classes import check_several as check_several
 from ._classes import check_weighted_classes as check_weighted_classes
+from ._classes import class_codes as class_codes
 from ._classes import code_classes as code_classes
 from ._classes import constant_scores as constant_scores
 from ._classes import make_class_weights as make_class_weights
 from ._classes import make_targets as make_targets
+from ._cluster_folds import ClusterFolds as ClusterFolds
 from ._feature_names import FeatureList as FeatureList
 from ._feature_names import feature_names_of as feature_names_of
 from ._feature_names import with_names as with_names
@@ -46,7 +49,6 @@ from ._problem import check_n_features as check_n_features
 from ._problem import check_weights as check_weights
 from ._problem import make_problem as make_problem
 from ._problem import report_non_finite as report_non_finite
-from ._remote_folds import RemoteFolds as RemoteFolds
 from ._row_order import FoldMembers as FoldMembers
 from ._row_order import Split as Split
 from ._row_order import numbers_on_device as numbers_on_device

@@ -12,7 +12,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._base import Float, GreedyRLSWarning
@@ -40,15 +39,27 @@ def code_classes(y: NDArray[Any]) -> Targets:
     """Code two classes as −1 and +1, and more in a column each, +1 in the column of the class."""
     refuse_dates(y)
     check_classification_targets(y)
-    binarizer = LabelBinarizer(neg_label=-1, pos_label=1)
-    codes: Float = binarizer.fit_transform(y).astype(np.float64)
-    classes = binarizer.classes_
+    classes, class_of = np.unique(y, return_inverse=True)
+    if classes.dtype.kind == "O":
+        classes = np.array(classes.tolist())
+    check_several(classes)
+    codes = class_codes(class_of, len(classes))
+    return Targets(codes[:, 0] if codes.shape[1] == 1 else codes, y, classes)
+
+
+def check_several(classes: NDArray[Any]) -> None:
+    """Raise an error unless there are two classes or more."""
     if len(classes) < 2:
         raise ValueError(
             f"Classifier can't train when only one class is present: every label is "
             f"{classes.tolist()[0]!r}. Pass data of at least 2 classes."
         )
-    return Targets(codes[:, 0] if codes.shape[1] == 1 else codes, y, classes)
+
+
+def class_codes(class_of: NDArray[np.intp], n_classes: int) -> Float:
+    """Return codes −1 and +1, (m × c); of two classes those of the second, (m × 1)."""
+    numbers = np.arange(n_classes) if n_classes > 2 else np.ones(1)
+    return np.where(class_of[:, None] == numbers, 1.0, -1.0)
 
 
 def constant_scores(means: Float) -> Float:

@@ -175,8 +175,7 @@ def _k_fold_pairs(
     description = _in_words(splitter)
     if shuffle is not None:
         ids = shuffled_ids(n_folds, n_samples, labels, weights, shuffle)
-        members = RowOrder(ids, n_folds).members()
-        return [Split(test, None, n_samples) for test in members], description + shuffle.words
+        return _splits_by_fold(ids, n_folds), description + shuffle.words
     if isinstance(splitter, KFold):
         # The training rows are all other rows, so that they need not be stored.
         tests = np.array_split(used, n_folds)
@@ -189,8 +188,13 @@ def _k_fold_pairs(
     fold_of = np.zeros(n_samples, dtype=np.intp)
     for number, pair in enumerate(pairs):
         fold_of[used[pair.test]] = number
-    members = RowOrder(fold_of, len(pairs)).members()
-    return [Split(test, None, n_samples) for test in members], description
+    return _splits_by_fold(fold_of, len(pairs)), description
+
+
+def _splits_by_fold(fold_of: NDArray[Any], n_folds: int) -> list[Split]:
+    """Return a split for each fold, from the fold of each row."""
+    members = RowOrder(fold_of, n_folds).members()
+    return [Split(test, None, len(fold_of)) for test in members]
 
 
 def shuffled_ids(
@@ -281,8 +285,7 @@ def _k_fold_splits(splitter: KFold, n_samples: int) -> list[Split]:
     fold_of = np.empty(n_samples, dtype=np.uint16 if splitter.n_splits < 1 << 16 else np.intp)
     for fold, test in enumerate(np.array_split(rows, splitter.n_splits)):
         fold_of[test] = fold
-    members = RowOrder(fold_of, splitter.n_splits).members()
-    return [Split(test, None, n_samples) for test in members]
+    return _splits_by_fold(fold_of, splitter.n_splits)
 
 
 def _in_words(splitter: Any) -> str:
@@ -370,9 +373,8 @@ def _id_pairs(cv: Any, n_samples: int, name: str) -> list[Split]:
             f"Every fold id in {name} is {distinct.tolist()[0]!r}: only one fold leaves no "
             "training rows. Use at least 2 different fold ids."
         )
-    members = RowOrder(fold_of, len(distinct)).members()
-    tested = [fold for fold, one in enumerate(distinct.tolist()) if one != -1]
-    return [Split(members[fold], None, n_samples) for fold in tested]
+    splits = _splits_by_fold(fold_of, len(distinct))
+    return [split for split, name in zip(splits, distinct.tolist(), strict=True) if name != -1]
 
 
 def _distinct(ids: NDArray[Any]) -> tuple[NDArray[Any], Rows]:

@@ -30,6 +30,7 @@ from .._data import (
     matrix_on,
     opened,
 )
+from ..path import names_of_entries
 from ._classes import ClassWeights
 from ._feature_names import FeatureList, feature_indices, feature_names_of
 from ._grouping import Grouping, check_budget, grouping_of, whole_groups
@@ -130,15 +131,8 @@ class Problem:
     @property
     def entry_names(self) -> tuple[str, ...] | None:
         """Names of all columns; the first column of a group has the name of the group."""
-        if self.groups is None or self.group_names is None:
-            return self.feature_names
-        column_names = self.feature_names or tuple(
-            f"x{column}" for column in range(self.n_features)
-        )
-        names = list(column_names)
-        for group, name in zip(self.groups, self.group_names, strict=True):
-            names[group[0]] = name
-        return tuple(names)
+        groups, group_names = self.groups or (), self.group_names or ()
+        return names_of_entries(self.n_features, self.feature_names, groups, group_names)
 
     @property
     def is_grouped(self) -> bool:

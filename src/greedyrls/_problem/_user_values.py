@@ -82,18 +82,17 @@ def _first_text(X: Any) -> tuple[int, int, Any] | None:
     if values.ndim != 2:
         return None
     is_text = isinstance(X, np.ndarray) and X.dtype.kind in "US"
-    for index, column in enumerate(values.T):
-        for row, value in enumerate(column):
-            if isinstance(value, DATES) or (
-                isinstance(value, str | bytes) and (is_text or not _is_number(value))
-            ):
-                return index, row, value
+    cells = [
+        (index, row, value)
+        for index, column in enumerate(values.T)
+        for row, value in enumerate(column)
+        if isinstance(value, DATES | str | bytes)
+    ]
+    for cell in cells:
+        if is_text or isinstance(cell[2], DATES) or not _is_number(cell[2]):
+            return cell
     # NumPy converts a list of rows to text, numbers included, if any value is text.
-    for index, column in enumerate(values.T):
-        for row, value in enumerate(column):
-            if isinstance(value, str | bytes):
-                return index, row, value
-    return None
+    return cells[0] if cells else None
 
 
 def _is_number(value: str | bytes) -> bool:

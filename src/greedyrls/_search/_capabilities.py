@@ -170,10 +170,10 @@ class UnsupportedInput(TypeError, ValueError):
     """Something that is not supported with the type of X, whichever of the two is to be changed."""
 
 
-def check_input(X: Any, feature: str, what: str, instead: str | None = None) -> None:
+def check_input(X: Any, feature: str, what: str) -> None:
     """`check_supported` with X as the user passed it, before anything of it is read."""
     kind = kind_of(X)
-    _check(FEATURES[feature], KINDS[kind.name], kind.noun, what, instead, UnsupportedInput)
+    _check(FEATURES[feature], KINDS[kind.name], kind.noun, what, None, UnsupportedInput)
 
 
 def _check(

@@ -11,8 +11,9 @@ import json
 import os
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -36,6 +37,7 @@ from .._base import (
     write_document,
 )
 from ..path import PATH_FORMAT, STEP_CODEC, SelectionPath, Step, StopReason, is_function
+from ._run import KnownSteps, SearchRecord
 
 FORMAT = "greedyrls.checkpoint"
 VERSION = 2  # since 2, outer folds can grow, and store the loss without features and its error
@@ -53,6 +55,7 @@ _PARTS = {
 }
 
 Fingerprint = dict[str, str | None]
+Entry = TypeVar("Entry")
 
 
 class Identity(NamedTuple):
@@ -72,13 +75,6 @@ class FoldRecord(NamedTuple):
     measured: Float | None  # (A × k) in another measure, if there is one
     initial_loss: float  # without features
     parts: Float | None  # (A × …) sums for standard errors, where there are any
-
-
-class SearchRecord(NamedTuple):
-    """The steps of a search, and whether its callback asked to stop."""
-
-    steps: tuple[Step, ...] = ()
-    stopped: bool = False
 
 
 def check_file(checkpoint: Any) -> Path | None:
@@ -103,16 +99,17 @@ def check_file(checkpoint: Any) -> Path | None:
     return file
 
 
-class _Content(NamedTuple):
+@dataclass(slots=True)
+class _Content:
     """The content of a file."""
 
     parameters: dict[str, Any]
     fingerprint: dict[str, Any]
-    alphas: Float | None
-    all_features: Float | None
-    outer_folds: tuple[tuple[FoldRecord, ...], ...]
-    searches: tuple[SearchRecord, ...]
-    path: SelectionPath | None
+    alphas: Float | None = None  # the penalties that are tried
+    all_features: Float | None = None  # the losses with all features
+    outer_folds: tuple[tuple[FoldRecord, ...], ...] = ()  # of each stage
+    searches: tuple[SearchRecord, ...] = ()
+    path: SelectionPath | None = None
 
 
 class Checkpoint:
@@ -121,23 +118,21 @@ class Checkpoint:
     def __init__(self, file: Path, identity: Identity) -> None:
         self._file = file
         self._identity = identity
-        self.alphas: Float | None = None
-        self.all_features: Float | None = None
-        self._stages: list[list[FoldRecord]] = []
-        self._searches: list[SearchRecord] = []
-        self._path: SelectionPath | None = None
         self._made_by: str | None = None  # the release that wrote the file, if it is another one
         # JSON of values that do not change any more: encoding them again would slow down each step.
         self._texts: dict[int, tuple[object, str]] = {}
-        content = self._read() if file.exists() else None
-        if content is not None:
-            self._check_parameters(content.parameters)
-        self._fingerprint = identity.fingerprint()
-        if content is None:
+        asked = _Content(identity.parameters, {})
+        self.content = self._read() if file.exists() else asked
+        self._check_parameters(self.content.parameters)
+        asked.fingerprint = identity.fingerprint()
+        if self.content is asked:
             self._write()
-        else:
-            self._check_fingerprint(content.fingerprint)
-            self._take(content)
+            return
+        self._check_fingerprint(self.content.fingerprint, asked.fingerprint)
+        self._check_content(self.content)
+        if self.content.parameters["n_features"] != asked.parameters["n_features"]:
+            self.content.path = None
+        self.content.parameters = asked.parameters
 
     def refusal(self, why: str) -> ValueError:
         """Return an error that explains why the file cannot be used, and what to do."""
@@ -155,49 +150,25 @@ class Checkpoint:
         None if the loss is a function, of which only the name is stored: its steps are replayed, to
         detect that it was changed.
         """
-        return None if is_function(self._identity.loss) else self._path
+        return None if is_function(self._identity.loss) else self.content.path
 
-    def keep_alphas(self, alphas: Float) -> None:
-        """Store the penalties that are tried."""
-        self.alphas = alphas
-        self._write()
-
-    def keep_all_features(self, losses: Float) -> None:
-        """Store the losses with all features."""
-        self.all_features = losses
+    def keep(self, **parts: Any) -> None:
+        """Store parts of the content, by name."""
+        self.content = replace(self.content, **parts)
         self._write()
 
     def stage(self, number: int) -> FoldLog:
         """Return the log of the outer folds of a stage: the second one has another loss."""
-        while len(self._stages) <= number:
-            self._stages.append([])
-        return FoldLog(self, self._stages[number])
+        return FoldLog(self, number)
 
     def search(self, number: int = 0) -> SearchLog:
         """Return the log of the search of one of the penalties."""
-        while len(self._searches) <= number:
-            self._searches.append(SearchRecord())
         return SearchLog(self, number)
 
     def finish(self, path: SelectionPath) -> None:
         """Store the result, if the search has ended."""
         if path.stop_reason not in _UNFINISHED:
-            self._path = path
-            self._write()
-
-    def searched(self, number: int) -> SearchRecord:
-        """Return the stored record of a search."""
-        return self._searches[number]
-
-    def keep_search(self, number: int, record: SearchRecord) -> None:
-        """Store the steps of a search."""
-        self._searches[number] = record
-        self._write()
-
-    def keep_fold(self, folds: list[FoldRecord], number: int, record: FoldRecord) -> None:
-        """Store the losses of an outer fold so far."""
-        folds[number : number + 1] = [record]
-        self._write()
+            self.keep(path=path)
 
     def _read(self) -> _Content:
         """Read the file and check that it is undamaged, but not that it belongs to this search."""
@@ -263,16 +234,14 @@ class Checkpoint:
         is_plain = isinstance(asked["alpha"], float) and isinstance(asked["n_features"], int)
         return is_plain and asked.get("direction") != "swap"
 
-    def _check_fingerprint(self, stored: dict[str, Any]) -> None:
+    def _check_fingerprint(self, stored: dict[str, Any], asked: dict[str, Any]) -> None:
         """Raise an error if the file was made from other data."""
-        others = [
-            words for name, words in _PARTS.items() if stored.get(name) != self._fingerprint[name]
-        ]
+        others = [words for name, words in _PARTS.items() if stored.get(name) != asked[name]]
         if others:
             raise self.refusal(f"was made from other data (different: {', '.join(others)})")
 
-    def _take(self, content: _Content) -> None:
-        """Check the content of the file and use it."""
+    def _check_content(self, content: _Content) -> None:
+        """Raise an error if parts of the file do not fit together."""
         n = self._identity.n_features
         direction = self._identity.parameters.get("direction")
         for search in content.searches:
@@ -284,11 +253,6 @@ class Checkpoint:
         tried = self._identity.parameters["alpha"] if alphas is None else alphas
         if losses is not None and (isinstance(tried, float | str) or len(tried) != len(losses)):
             raise self.refusal("is damaged (its penalties and losses do not fit)")
-        self.alphas, self.all_features = alphas, losses
-        self._stages = [list(folds) for folds in content.outer_folds]
-        self._searches = list(content.searches)
-        if content.parameters["n_features"] == self._identity.parameters["n_features"]:
-            self._path = content.path
 
     def _text(self, value: Any, kind: Kind) -> str:
         """JSON of a value that does not change."""
@@ -297,25 +261,26 @@ class Checkpoint:
         return self._texts[id(value)][1]
 
     def _write(self) -> None:
-        stages = [_list([self._text(fold, _FOLD) for fold in folds]) for folds in self._stages]
+        content = self.content
+        stages = [_list([self._text(fold, _FOLD) for fold in one]) for one in content.outer_folds]
         searches = [
             _object(
                 steps=_list([self._text(step, STEP_CODEC) for step in search.steps]),
                 stopped=json.dumps(search.stopped),
             )
-            for search in self._searches
+            for search in content.searches
         ]
         body = _object(
             format=json.dumps(FORMAT),
             version=json.dumps(VERSION),
             made_by=json.dumps(_MADE_BY),
-            parameters=write_document(self._identity.parameters),
-            fingerprint=json.dumps(self._fingerprint),
-            alphas=write_document(_ALPHAS.write(self.alphas)),
-            all_features=write_document(_LOSSES.write(self.all_features)),
+            parameters=write_document(content.parameters),
+            fingerprint=json.dumps(content.fingerprint),
+            alphas=write_document(_ALPHAS.write(content.alphas)),
+            all_features=write_document(_LOSSES.write(content.all_features)),
             outer_folds=_list(stages),
             searches=_list(searches),
-            path=write_document(OrNull(PATH_FORMAT).write(self._path)),
+            path=write_document(OrNull(PATH_FORMAT).write(content.path)),
         )
         try:
             replace_file(self._file, _sealed(body.encode()), is_durable=True)
@@ -328,7 +293,7 @@ class Checkpoint:
             ) from error
 
 
-class SearchLog:
+class SearchLog(KnownSteps):
     """The record of one search in a checkpoint."""
 
     def __init__(self, checkpoint: Checkpoint, number: int) -> None:
@@ -337,14 +302,17 @@ class SearchLog:
 
     @property
     def stored(self) -> SearchRecord:
-        """The stored record of the search."""
-        return self._checkpoint.searched(self._number)
+        """The stored record of the search; an empty one if there is none."""
+        searches = self._checkpoint.content.searches
+        return searches[self._number] if self._number < len(searches) else SearchRecord()
 
     def record(self, steps: Sequence[Step], stopped: bool) -> None:
         """Store the steps if there are new ones."""
         recorded = self.stored
         if len(steps) != len(recorded.steps) or stopped != recorded.stopped:
-            self._checkpoint.keep_search(self._number, SearchRecord(tuple(steps), stopped))
+            record = SearchRecord(tuple(steps), stopped)
+            searches = self._checkpoint.content.searches
+            self._checkpoint.keep(searches=_with(searches, self._number, record, SearchRecord()))
 
     def refusal(self, recorded: Step, loss: float) -> ValueError:
         """Return an error for a replayed step that has another loss."""
@@ -357,9 +325,13 @@ class SearchLog:
 class FoldLog:
     """The record of outer folds in a checkpoint, in their order."""
 
-    def __init__(self, checkpoint: Checkpoint, folds: list[FoldRecord]) -> None:
-        self._checkpoint = checkpoint
-        self._folds = folds
+    def __init__(self, checkpoint: Checkpoint, stage: int) -> None:
+        self._checkpoint, self._stage = checkpoint, stage
+
+    @property
+    def _folds(self) -> tuple[FoldRecord, ...]:
+        stages = self._checkpoint.content.outer_folds
+        return stages[self._stage] if self._stage < len(stages) else ()
 
     def stored(
         self, number: int, n_alphas: int, n_strata: int, is_measured: bool
@@ -380,7 +352,15 @@ class FoldLog:
 
     def keep(self, number: int, record: FoldRecord) -> None:
         """Store the record of a fold."""
-        self._checkpoint.keep_fold(self._folds, number, record)
+        folds = (*self._folds[:number], record, *self._folds[number + 1 :])
+        stages = self._checkpoint.content.outer_folds
+        self._checkpoint.keep(outer_folds=_with(stages, self._stage, folds, ()))
+
+
+def _with(entries: tuple[Entry, ...], number: int, entry: Entry, empty: Entry) -> tuple[Entry, ...]:
+    """Return entries with another one at a number, after empty ones if there are fewer."""
+    missing = (empty,) * (number - len(entries))
+    return (*entries[:number], *missing, entry, *entries[number + 1 :])
 
 
 class _CheckpointStep(Kind):

@@ -8,35 +8,25 @@ from contextlib import closing
 from dataclasses import replace
 
 from .._base import progress_bar
-from .._criteria import BackwardState, NumericalLimit, backward_state
+from .._criteria import NumericalLimit, backward_state
 from .._problem import Problem
 from ..path import Counters, FeatureSet, SelectionPath, Step, StopReason, best_sets
-from ._checkpoint import SearchLog
 from ._directions import backward
-from ._plan import Data, Plan
-from ._run import Run, Watch, is_same_loss, settings_of
+from ._run import KnownSteps, Run, Setup, is_same_loss, settings_of
 from ._searching import costs_at_most, n_entries
 
 
 def backward_path(
-    plan: Plan,
-    data: Data,
-    alpha: float,
-    size: int,
-    watch: Watch,
-    first_pass: int,
-    began: float,
-    done: tuple[Step, ...] = (),
-    log: SearchLog | None = None,
+    setup: Setup, alpha: float, first_pass: int, began: float, log: KnownSteps
 ) -> SelectionPath:
     """Search a path from all features down to one; the smallest sets come last.
 
-    Steps that are done, or stored in the log, are made at once.
+    Steps that are stored in the log are made at once.
     """
-    problem = data.problem
+    plan, problem, watch = setup.plan, setup.data.problem, setup.watch
     folds = plan.folds
     assert folds is None or folds.remote is None
-    steps = list(done if log is None else log.stored.steps)
+    steps = list(log.stored.steps)
     protected = [entry[0] for entry in problem.forced_entries]
     try:
         state = backward_state(problem, plan.loss, folds, alpha)
@@ -44,7 +34,10 @@ def backward_path(
         total = n_entries(state) - 1
         if steps:
             state.leave_out([index for step in steps for index in step.features])
-            _check_replayed(state, steps[-1], log)
+            if not is_same_loss(steps[-1], state.loss, state.initial_loss):
+                error = log.refusal(steps[-1], state.loss)
+                assert error is not None
+                raise error
         with closing(progress_bar(watch.verbose, total, len(steps))) as bar:
             for step in backward(state, watch.n_runners_up, protected):
                 steps.append(step)
@@ -55,11 +48,9 @@ def backward_path(
                         "only at its end. Raise an exception to abort it, or use "
                         "direction='forward'."
                     )
-                if log is not None:
-                    log.record(steps, False)
+                log.record(steps, False)
     except KeyboardInterrupt:
-        if log is not None:
-            log.record(steps, False)
+        log.record(steps, False)
         raise
     except NumericalLimit as error:
         sentence = StopReason.NUMERICAL_LIMIT.sentence.split(";")[0]
@@ -67,7 +58,7 @@ def backward_path(
             f"{sentence}, with {problem.n_available - len(steps)} features: {error}. Use a larger "
             "alpha, or another direction."
         ) from error
-    sets, reason = _affordable_sets(problem, steps, start, size)
+    sets, reason = _affordable_sets(problem, steps, start, setup.limits.size)
     seconds = time.perf_counter() - began
     return SelectionPath(
         steps=tuple(steps),
@@ -102,19 +93,3 @@ def _affordable_sets(
             "Raise the budget, or use direction='forward', which chooses by costs."
         )
     return sets, reason
-
-
-def _check_replayed(state: BackwardState, recorded: Step, log: SearchLog | None) -> None:
-    """Raise an error if the loss differs from that of the last step."""
-    if is_same_loss(recorded, state.loss, state.initial_loss):
-        return
-    raise other_data(recorded, state.loss) if log is None else log.refusal(recorded, state.loss)
-
-
-def other_data(recorded: Step, loss: float) -> ValueError:
-    """Return the error for a path that is continued with other data."""
-    return ValueError(
-        f"The data are not those of the path: with feature {recorded.index} the loss is "
-        f"{loss:.6g}, the path has {recorded.loss:.6g}. Pass the same X, y and sample_weight, or "
-        "start again with greedy_path."
-    )

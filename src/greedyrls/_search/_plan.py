@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import Float, host_numbers, is_whole, to_host
 from .._cluster import (
-    ClusterFolds,
     check_cluster_loss,
     cluster_folds,
     fold_ids,
@@ -35,6 +34,7 @@ from .._criteria import (
 )
 from .._data import NO_ARRAYS, Needs, WholeArrays
 from .._problem import (
+    ClusterFolds,
     Folds,
     Loss,
     Problem,
@@ -272,35 +272,6 @@ def _check_groups(problem: Problem) -> None:
         check_supported(problem.X, "groups", names[0])
 
 
-def _device_folds(
-    problem: Problem,
-    cv: Any,
-    groups: ArrayLike | None,
-    labels: NDArray[Any] | None,
-    shuffle: Shuffle | None,
-    name: str,
-    takes_loo: bool,
-) -> Folds | None:
-    """`folds_of` rows on a device: splitters are shown their targets and weights on the host."""
-    weights = problem.host_weights
-    target = None
-    if hasattr(cv, "split") and not isinstance(cv, str):
-        (Y,) = to_host(problem.Y)
-        target = _split_target(replace(problem, Y=Y))
-    cv = host_numbers(cv)  # fold ids
-    return make_folds(
-        cv,
-        problem.n_samples,
-        y=target,
-        labels=labels,
-        groups=groups,
-        weights=weights,
-        shuffle=shuffle,
-        name=name,
-        takes_loo=takes_loo,
-    )
-
-
 def check_jobs(n_jobs: Any) -> int:
     """A number of threads; negative ones count back from all cores, as in joblib."""
     if n_jobs is not None and (not is_whole(n_jobs) or n_jobs == 0):
@@ -346,15 +317,15 @@ def folds_of(
     if (remote := problem.X.remote) is not None:
         cv, count = fold_ids(remote, cv, name), n_classes(problem)
         return cluster_folds(remote, cv, count, shuffle, name, takes_loo)
-    if problem.X.location.on_device:
-        return _device_folds(problem, cv, groups, labels, shuffle, name, takes_loo)
+    cv = host_numbers(cv)  # fold ids on a device
+    is_splitter = hasattr(cv, "split") and not isinstance(cv, str)
     return make_folds(
         cv,
         problem.n_samples,
-        y=_split_target(problem),
+        y=_split_target(problem) if is_splitter else None,
         labels=labels,
         groups=groups,
-        weights=problem.weights,
+        weights=problem.host_weights,
         shuffle=shuffle,
         name=name,
         takes_loo=takes_loo,
@@ -363,7 +334,7 @@ def folds_of(
 
 def _split_target(problem: Problem) -> NDArray[Any]:
     """What splitters are shown as y: classes rather than their codes, so that they can stratify."""
-    Y = problem.Y
+    (Y,) = to_host(problem.Y)
     if problem.single_target:
         return Y[:, 0]
     is_codes = (np.abs(Y) == 1.0).all() and (np.count_nonzero(Y > 0.0, axis=1) == 1).all()

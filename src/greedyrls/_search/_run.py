@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from ..path import (
     StopReason,
     best_sets,
 )
-from ._checkpoint import SearchLog
 from ._directions import exchanges, moves, retreat, set_after
 from ._plan import AnyState, Data, Plan, has_compiled_steps
 from ._searching import forward, ignore_rounding, replay_together
@@ -79,6 +78,60 @@ class Watch:
 UNWATCHED = Watch()
 
 
+class SearchRecord(NamedTuple):
+    """The steps of a search, and whether its callback asked to stop."""
+
+    steps: tuple[Step, ...] = ()
+    stopped: bool = False
+
+
+class KnownSteps:
+    """Steps that a search replays, instead of searching for them; later ones are not stored."""
+
+    def __init__(self, steps: tuple[Step, ...] = ()) -> None:
+        self._steps = steps
+
+    @property
+    def stored(self) -> SearchRecord:
+        """The known steps."""
+        return SearchRecord(self._steps)
+
+    def record(self, steps: Sequence[Step], stopped: bool) -> None:
+        """Store the steps if there are new ones."""
+
+    def refusal(self, recorded: Step, loss: float) -> ValueError | None:
+        """Return an error for a replayed step that has another loss; None to start from scratch.
+
+        A user-defined loss function may not be deterministic.
+        """
+        return None
+
+
+NOTHING_KNOWN = KnownSteps()
+
+
+class PathSteps(KnownSteps):
+    """The steps of a path that is continued."""
+
+    def refusal(self, recorded: Step, loss: float) -> ValueError:
+        """Return an error for other data than those of the path."""
+        return ValueError(
+            f"The data are not those of the path: with feature {recorded.index} the loss is "
+            f"{loss:.6g}, the path has {recorded.loss:.6g}. Pass the same X, y and sample_weight, "
+            "or start again with greedy_path."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What searches with several penalties have in common."""
+
+    plan: Plan
+    data: Data
+    limits: Limits
+    watch: Watch = UNWATCHED
+
+
 class Run:
     """The steps of a search so far; `consume` decides when it ends."""
 
@@ -87,7 +140,7 @@ class Run:
         limits: Limits,
         watch: Watch,
         done: tuple[Step, ...] = (),
-        log: SearchLog | None = None,
+        log: KnownSteps = NOTHING_KNOWN,
         adds_first: bool = False,
     ) -> None:
         self._limits = limits
@@ -167,8 +220,7 @@ class Run:
         return ended and (limits.by_budget or len(self.steps) < limits.size)
 
     def _record(self) -> None:
-        if self._log is not None:
-            self._log.record(self.steps, self.stop_reason is StopReason.CALLBACK)
+        self._log.record(self.steps, self.stop_reason is StopReason.CALLBACK)
 
     def is_stale(self) -> bool:
         """Return whether the losses have not improved for `patience` steps."""
@@ -216,28 +268,21 @@ class Search:
 
     def __init__(
         self,
-        plan: Plan,
-        data: Data,
+        setup: Setup,
         alpha: float,
-        limits: Limits,
-        watch: Watch = UNWATCHED,
         first_pass: int = 0,
         began: float | None = None,
-        log: SearchLog | None = None,
-        done: tuple[Step, ...] = (),
+        log: KnownSteps = NOTHING_KNOWN,
     ) -> None:
-        self._plan, self._data, self._alpha, self._limits = plan, data, alpha, limits
-        self._watch = watch
+        self._setup, self._alpha = setup, alpha
         self._has_stepper = True
         self._spent = Counters(passes=first_pass)
         self._began = time.perf_counter() if began is None else began
         self._start()
-        self._initial_loss = self._state.loss
-        stopped = False
-        if log is not None:
-            done, stopped = log.stored
+        self._initial_loss, is_swap = self._state.loss, setup.plan.direction.name == "swap"
+        done, stopped = log.stored
         self._half: Step | None = None  # of an exchange
-        if plan.direction.name == "swap" and not stopped and done and done[-1].action == "remove":
+        if is_swap and not stopped and done and done[-1].action == "remove":
             *whole, half = done
             done, stopped = self._replayed(tuple(whole), stopped, log)
             if done:
@@ -245,7 +290,7 @@ class Search:
         else:
             done, stopped = self._replayed(done, stopped, log)
         self._done = done
-        self._run = Run(limits, watch, done, log, plan.direction.name == "swap")
+        self._run = Run(setup.limits, setup.watch, done, log, is_swap)
         if stopped:
             self._run.stop_reason = StopReason.CALLBACK
         elif self._run.is_stale():
@@ -253,14 +298,15 @@ class Search:
         self._steps = self._remaining()
 
     def _start(self) -> None:
-        self._state, self._criterion = self._plan.search(
-            self._data, self._alpha, self._limits.capacity, self._has_stepper
+        plan, limits = self._setup.plan, self._setup.limits
+        self._state, self._criterion = plan.search(
+            self._setup.data, self._alpha, limits.capacity, self._has_stepper
         )
-        if self._plan.direction.name != "forward":
+        if plan.direction.name != "forward":
             self._state.keep_columns()
 
     def _replayed(
-        self, done: tuple[Step, ...], stopped: bool, log: SearchLog | None
+        self, done: tuple[Step, ...], stopped: bool, log: KnownSteps
     ) -> tuple[tuple[Step, ...], bool]:
         """Replay recorded steps; returns those that could be replayed."""
         if not done:
@@ -268,25 +314,21 @@ class Search:
         try:
             different = first_difference(self._state, done, self._initial_loss)
         except NumericalLimit:
-            # Rounding may decide whether a step can still be computed: then search from scratch.
-            self._start()
-            return (), False
-        if different is None:
-            return done, stopped
-        if log is not None:
-            raise log.refusal(*different)
-        # A user-defined loss function may not be deterministic.
+            pass  # rounding may decide whether a step can still be computed
+        else:
+            if different is None:
+                return done, stopped
+            if (error := log.refusal(*different)) is not None:
+                raise error
         self._start()
         return (), False
 
     def _remaining(self) -> Iterator[Step]:
         """Return the steps after those that are done."""
         return _remaining(
-            self._plan,
+            self._setup,
             self._state,
             self._criterion,
-            self._limits,
-            self._watch,
             self._done,
             self._initial_loss,
             self._has_stepper,
@@ -311,20 +353,20 @@ class Search:
         self._spent += Counters(state.passes, state.exact_evaluations, state.rebuilds)
         self._start()
         self._initial_loss = self._state.loss
-        self._done, _ = self._replayed(self._done, False, None)
+        self._done, _ = self._replayed(self._done, False, NOTHING_KNOWN)
         self._run.restart(self._done)
         self._steps = self._remaining()
 
     def _path(self, size: int | None) -> SelectionPath:
-        plan, run = self._plan, self._run
-        data, has_stepper = self._data, self._has_stepper  # no reference to the search itself
+        plan, run = self._setup.plan, self._run
+        data, has_stepper = self._setup.data, self._has_stepper  # no reference to the search itself
         run.may_repeat = lambda: has_stepper and has_compiled_steps(data)
         is_open = run.stop_reason is StopReason.REACHED
         if is_open and (size is None or len(run.steps) < size):
             run.consume(self._steps, plan.direction.name in ("forward", "swap"), size)
         if plan.direction.name == "swap":
-            forced = self._data.problem.forced
-            arguments = self._state, self._criterion, self._watch.n_runners_up, forced
+            forced = self._setup.data.problem.forced
+            arguments = self._state, self._criterion, self._setup.watch.n_runners_up, forced
             run.exchange(exchanges(*arguments, self._half))
         return make_path(
             plan, self._state, self._alpha, run, self._initial_loss, self._began, self._spent
@@ -332,11 +374,9 @@ class Search:
 
 
 def _remaining(
-    plan: Plan,
+    setup: Setup,
     state: AnyState,
     criterion: Criterion,
-    limits: Limits,
-    watch: Watch,
     done: Sequence[Step],
     initial_loss: float,
     has_stepper: bool,
@@ -349,9 +389,10 @@ def _remaining(
     for step in replay_together(state, state.problem.forced_entries[len(done) :], forced=True):
         steps.append(step)
         yield step
-    arguments = state, criterion, limits.size, watch.n_runners_up
-    if plan.direction.name in ("floating", "foba"):
-        yield from moves(plan.direction, *arguments, steps, initial_loss, has_stepper)
+    arguments = state, criterion, setup.limits.size, setup.watch.n_runners_up
+    direction = setup.plan.direction
+    if direction.name in ("floating", "foba"):
+        yield from moves(direction, *arguments, steps, initial_loss, has_stepper)
     elif all(step.action == "add" for step in done):
         yield from forward(*arguments, has_stepper)  # for "swap", exchanges follow
 

@@ -11,70 +11,58 @@ from .._base import Float, in_threads, native
 from .._criteria import LooData, SelectionState
 from .._problem import Problem
 from .._steppers import CompiledSearch, can_compile, compiled_search
-from ..path import Counters, SelectionPath, Step
-from ._checkpoint import Checkpoint, SearchLog
+from ..path import Counters, SelectionPath
+from ._checkpoint import Checkpoint
 from ._paths import backward_path
-from ._plan import Data, Plan
-from ._run import UNWATCHED, Limits, Search, Watch
+from ._plan import Plan
+from ._run import NOTHING_KNOWN, UNWATCHED, KnownSteps, Search, Setup
 
 _COMPILED_LOSSES = ("squared", "absolute", "zero_one", "balanced_zero_one")
 
 
 def search_path(
-    plan: Plan,
-    data: Data,
+    setup: Setup,
     alpha: float,
-    limits: Limits,
-    watch: Watch = UNWATCHED,
     first_pass: int = 0,
     began: float | None = None,
-    log: SearchLog | None = None,
+    log: KnownSteps = NOTHING_KNOWN,
 ) -> SelectionPath:
-    """Search a path from the empty model; `first_pass` counts the passes that made `data`.
+    """Search a path from the empty model; `first_pass` counts the passes that made the data.
 
     Steps stored in the log are replayed, not searched again.
     """
     began = time.perf_counter() if began is None else began
-    if plan.direction.name == "backward":
-        return backward_path(plan, data, alpha, limits.size, watch, first_pass, began, log=log)
-    return Search(plan, data, alpha, limits, watch, first_pass, began, log).path()
+    if setup.plan.direction.name == "backward":
+        return backward_path(setup, alpha, first_pass, began, log)
+    return Search(setup, alpha, first_pass, began, log).path()
 
 
 def search_paths(
-    plan: Plan,
-    data: Data,
+    setup: Setup,
     alphas: Float,
-    limits: Limits,
-    watch: Watch = UNWATCHED,
     checkpoint: Checkpoint | None = None,
     n_before: int = 0,
     n_jobs: int = 1,
 ) -> Iterator[SelectionPath]:
     """Yield the paths of several penalties on the same data, in their order.
 
-    With a checkpoint they run one by one, since every step is written. `n_before` is the number of
-    earlier searches on these data. Compiled searches that nobody watches run in `n_jobs` threads.
+    `n_before` is the number of earlier searches on these data. Compiled searches that nobody
+    watches run in `n_jobs` threads; with a checkpoint, to which every step is written, one by one.
     """
-    if checkpoint is None:
-        searches = Searches(plan, data, alphas, limits, watch, is_first=n_before == 0)
-        rows = range(len(alphas))
-        if n_jobs > 1 and watch.callback is None and not watch.verbose:
-            # The first search makes what the others share.
-            yield from searches.paths(rows[:1])
-            rows = rows[1:]
-            is_forward = plan.direction.name == "forward"
-            if is_forward and isinstance(data, LooData) and columns_are_packed(data):
-                jobs = [partial(_only_path, searches, row) for row in rows]
-                yield from in_threads(jobs, min(n_jobs, max(1, len(jobs))))
-                return
-        yield from searches.paths(rows)
-        return
-    for number, alpha in enumerate(alphas.tolist(), n_before):
-        log = checkpoint.search(number)
-        path = search_path(plan, data, alpha, limits, watch, first_pass=int(number == 0), log=log)
-        yield path
-        if path.interrupted:
+    rows, watch, logs = range(len(alphas)), setup.watch, {}
+    if checkpoint is not None:
+        logs = {row: checkpoint.search(n_before + row) for row in rows}
+    searches = Searches(setup, alphas, n_before == 0, logs)
+    if n_jobs > 1 and not logs and watch.callback is None and not watch.verbose:
+        # The first search makes what the others share.
+        yield from searches.paths(rows[:1])
+        rows, data = rows[1:], setup.data
+        is_forward = setup.plan.direction.name == "forward"
+        if is_forward and isinstance(data, LooData) and columns_are_packed(data):
+            jobs = [partial(_only_path, searches, row) for row in rows]
+            yield from in_threads(jobs, min(n_jobs, max(1, len(jobs))))
             return
+    yield from searches.paths(rows)
 
 
 def _only_path(searches: Searches, row: int) -> SelectionPath:
@@ -94,18 +82,14 @@ class Searches:
 
     def __init__(
         self,
-        plan: Plan,
-        data: Data,
+        setup: Setup,
         alphas: Float,
-        limits: Limits,
-        watch: Watch = UNWATCHED,
         is_first: bool = True,
-        done: Mapping[int, tuple[Step, ...]] | None = None,
+        logs: Mapping[int, KnownSteps] | None = None,
     ) -> None:
-        self._plan, self._data, self.alphas = plan, data, alphas
-        self._limits, self._watch = limits, watch
+        self._setup, self.alphas = setup, alphas
         self._first_pass = int(is_first)  # the first path reports the pass that made the data
-        self._done = {} if done is None else done  # steps that are replayed
+        self._logs = {} if logs is None else logs  # steps that are replayed
         self._searches: dict[int, Search] = {}
         self._compiled: dict[int, CompiledSearch | None] = {}  # None: the general engine is needed
         self._reported: dict[int, Counters] = {}
@@ -123,36 +107,23 @@ class Searches:
                 return
 
     def _path(self, row: int, size: int | None) -> SelectionPath:
-        alpha = float(self.alphas[row])
-        if self._plan.direction.name == "backward":
-            return search_path(
-                self._plan, self._data, alpha, self._limits, self._watch, self._first_pass
-            )
-        return self._search(row).path(size)
-
-    def _search(self, row: int) -> Search:
+        if self._setup.plan.direction.name == "backward":
+            return search_path(self._setup, float(self.alphas[row]), self._first_pass)
         if row not in self._searches:
-            self._searches[row] = Search(
-                self._plan,
-                self._data,
-                float(self.alphas[row]),
-                self._limits,
-                self._watch,
-                self._first_pass,
-                done=self._done.get(row, ()),
-            )
-        return self._searches[row]
+            alpha, log = float(self.alphas[row]), self._logs.get(row, NOTHING_KNOWN)
+            self._searches[row] = Search(self._setup, alpha, self._first_pass, log=log)
+        return self._searches[row].path(size)
 
     def reach(self, row: int, size: int) -> Reached | None:
         """Search to a size in compiled code that is not followed; None if that is not possible.
 
         Then `paths` makes the same search with the general engine, which may take any step.
         """
-        if row in self._searches or self._done.get(row):
+        if row in self._searches or self._logs.get(row, NOTHING_KNOWN).stored.steps:
             return None
         if row not in self._compiled:
             self._compiled[row] = self._compiled_search(row)
-        search, limits = self._compiled[row], self._limits
+        search, limits = self._compiled[row], self._setup.limits
         began, passes_before = time.perf_counter(), 0 if search is None else search.passes
         if search is None or not search.reach(min(size, limits.size), limits.size):
             self._compiled[row] = None
@@ -165,10 +136,10 @@ class Searches:
 
     def _compiled_search(self, row: int) -> CompiledSearch | None:
         """Return the search of a penalty in compiled code, if it takes plain forward steps."""
-        plan, data, limits = self._plan, self._data, self._limits
+        plan, data, limits = self._setup.plan, self._setup.data, self._setup.limits
         if not isinstance(data, LooData) or not is_compiled(plan, data.problem):
             return None
-        if limits.patience is not None or data.problem.n_forced or self._watch != UNWATCHED:
+        if limits.patience is not None or data.problem.n_forced or self._setup.watch != UNWATCHED:
             return None
         alpha = float(self.alphas[row])
 

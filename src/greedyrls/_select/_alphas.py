@@ -14,7 +14,6 @@ from .._base import Float, to_host
 from .._criteria import FoldCurve, LooCurve, LooData, ManyFoldData, best_penalties
 from .._features import Chosen
 from .._problem import Loss, Problem, check_alpha
-from ..path import AlphaRule
 
 # In units of the median sum of squares of a feature: from almost none, where the search is a
 # matching pursuit, to so large that it ranks features by their correlation with the target.
@@ -33,15 +32,10 @@ _SCALE_DIGITS = 9
 # Kernel functions overlap, and a model has many: the best penalties are smaller.
 _KERNEL_SHARE = 1e-1
 
-_RULES: dict[str, AlphaRule] = {
-    "nested": "nested",
-    "joint": "joint",
-    "all_features": "all_features",
-}
-
 # The rule for the penalty of models on chosen features: that of the search, by leave-one-out, by
 # the folds of the search, or a number.
 Refit = float | Literal["same", "loo", "cv"]
+_REFITS: dict[str, Refit] = {"same": "same", "loo": "loo", "cv": "cv"}
 
 
 def check_alphas(alpha: Any) -> float | Float | Literal["auto"]:
@@ -71,18 +65,14 @@ def check_alphas(alpha: Any) -> float | Float | Literal["auto"]:
 
 def check_refit(refit_alpha: Any) -> Refit:
     """Return `refit_alpha` as a number, "same", "loo" or "cv"."""
-    if isinstance(refit_alpha, str):
-        if refit_alpha == "same":
-            return "same"
-        if refit_alpha == "loo":
-            return "loo"
-        if refit_alpha == "cv":
-            return "cv"
+    if not isinstance(refit_alpha, str):
+        return check_alpha(refit_alpha, "refit_alpha")
+    if refit_alpha not in _REFITS:
         raise ValueError(
             "refit_alpha must be 'same', 'loo', 'cv' or a number greater than 0, got "
             f"{refit_alpha!r}."
         )
-    return check_alpha(refit_alpha, "refit_alpha")
+    return _REFITS[refit_alpha]
 
 
 def penalty_scale(diagonal: Float, excluded: tuple[int, ...] = ()) -> float:

@@ -106,9 +106,8 @@ def problem_of(
     sample_weight: Any = None,
     class_weights: ClassWeights | None = None,
     feature_names: tuple[str, ...] | None = None,
-    is_local: bool = False,
 ) -> Problem:
-    """Make a problem from data and options; with `is_local`, X must be in this process."""
+    """Make a problem from data and options."""
     return make_problem(
         X,
         y,

@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 
 from .._base import ask
-from .._cluster import ClusterFolds, Piece, ids_digest
+from .._cluster import Piece, ids_digest
 from .._data import (
     Matrix,
     array_digest,
@@ -15,7 +15,7 @@ from .._data import (
     matrix_digest,
     text_digest,
 )
-from .._problem import Folds, Loss, Problem
+from .._problem import ClusterFolds, Folds, Loss, Problem
 from .._search import Fingerprint, Identity
 from ._request import Request
 

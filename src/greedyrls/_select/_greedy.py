@@ -20,23 +20,8 @@ from .._problem import (
     Problem,
     check_n_features,
 )
-from .._search import (
-    Callback,
-    Data,
-    Limits,
-    Plan,
-    Run,
-    Watch,
-    backward_path,
-    first_difference,
-    forward,
-    make_path,
-    moves,
-    other_data,
-    steps_up_to,
-    supported,
-)
-from ..path import AlphaRule, Counters, DirectionName, SelectionPath, Settings, SizeRule
+from .._search import Callback, Limits, PathSteps, Plan, Setup, search_path, steps_up_to, supported
+from ..path import AlphaRule, DirectionName, SelectionPath, Settings, SizeRule
 from ._entrance import given_rows, problem_of, select_path
 from ._options import Options
 from ._request import asked_features, plan_of
@@ -253,37 +238,7 @@ def greedy_path(
     >>> path.names(path.chosen_size)
     ['bmi', 's5', 'bp', 's3', 'sex', 's1', 's2']
     """
-    options = Options(
-        n_features=n_features,
-        alpha=alpha,
-        cv=cv,
-        loss=loss,
-        fit_intercept=fit_intercept,
-        forced_features=forced_features,
-        excluded_features=excluded_features,
-        direction=direction,
-        backward_ratio=backward_ratio,
-        feature_groups=feature_groups,
-        feature_costs=feature_costs,
-        budget=budget,
-        alpha_rule=alpha_rule,
-        alpha_cv=alpha_cv,
-        refit_alpha=refit_alpha,
-        size_rule=size_rule,
-        max_features=max_features,
-        patience=patience,
-        tol=tol,
-        n_runners_up=n_runners_up,
-        search=search,
-        block_rows=block_rows,
-        n_jobs=n_jobs,
-        memory_limit=memory_limit,
-        device=device,
-        checkpoint=checkpoint,
-        callback=callback,
-        random_state=random_state,
-        verbose=verbose,
-    )
+    options = Options.of(locals())
     return select_path(X, y, options, sample_weight=sample_weight, groups=groups).path
 
 
@@ -344,6 +299,7 @@ def extend_path(
     >>> extend_path(path, X, y, 4).names()
     ['bmi', 's5', 'bp', 's1']
     """
+    options = Options.of(locals())
     settings = path.settings
     if settings.direction == "swap":
         raise ValueError(
@@ -351,24 +307,13 @@ def extend_path(
             "only: a longer path does not begin with this one. Call greedy_path with the larger "
             "n_features."
         )
-    options = Options(
-        n_features=n_features,
-        cv=cv,
-        loss=loss,
+    options = replace(
+        options,
         fit_intercept=settings.fit_intercept,
         excluded_features=list(settings.excluded_features),
         feature_groups=_groups_of(settings),
         direction=settings.direction,
         backward_ratio=settings.backward_ratio,
-        patience=patience,
-        n_runners_up=n_runners_up,
-        search=search,
-        block_rows=block_rows,
-        n_jobs=n_jobs,
-        memory_limit=memory_limit,
-        device=device,
-        callback=callback,
-        verbose=verbose,
     )
     names = settings.feature_names_in
     X, y, sample_weight, groups = given_rows(X, y, sample_weight, groups, options)
@@ -397,49 +342,22 @@ def _extended(
     path: SelectionPath, problem: Problem, plan: Plan, size: int, options: Options
 ) -> SelectionPath:
     """Continue the path to a size, by the plan that it was made with."""
-    settings = path.settings
+    settings, direction = path.settings, plan.direction.name
     began = time.perf_counter()
     limits, watch = Limits(size, options.patience), options.watch
     plan.prepare(problem, size, watch.verbose)
     problem.X.kept.take_along(path.indices.tolist())
     data = plan.data(problem)
-    spent = replace(path.counters, passes=path.counters.passes + 1)
-    if plan.direction.name == "backward":
-        longer = backward_path(
-            plan, data, settings.alpha, size, watch, spent.passes, began, path.steps
-        )
-    else:
-        longer = _longer(path, plan, data, limits, watch, began, spent)
+    has_turns = direction in ("floating", "foba")
+    known = PathSteps(steps_up_to(path.steps, size) if has_turns else path.steps)
+    longer = search_path(Setup(plan, data, limits, watch), settings.alpha, 1, began, known)
+    longer = replace(longer, counters=path.counters + longer.counters)
     longer = with_refit(longer, plan, data, settings.refit_alpha)
     longer = replace(longer, surface=path.surface, size_surface=path.size_surface)
     if problem.X.passes_dominate:
         passes = path.counters.passes + passes_over(problem.X)
         longer = replace(longer, counters=replace(longer.counters, passes=passes))
     return longer
-
-
-def _longer(
-    path: SelectionPath,
-    plan: Plan,
-    data: Data,
-    limits: Limits,
-    watch: Watch,
-    began: float,
-    spent: Counters,
-) -> SelectionPath:
-    """Continue a search that adds features, and may remove some."""
-    alpha, initial_loss, direction = path.settings.alpha, path.initial_loss, plan.direction
-    state, criterion = plan.search(data, alpha, limits.capacity)
-    done = path.steps if direction.name == "forward" else steps_up_to(path.steps, limits.size)
-    if (different := first_difference(state, done, initial_loss)) is not None:
-        raise other_data(*different)
-    run = Run(limits, watch, done=done)
-    arguments = state, criterion, limits.size, watch.n_runners_up
-    if direction.name == "forward":
-        run.consume(forward(*arguments))
-    else:
-        run.consume(moves(direction, *arguments, done, initial_loss), is_growing=False)
-    return make_path(plan, state, alpha, run, initial_loss, began, spent)
 
 
 def _forced_in(path: SelectionPath) -> tuple[int, ...]:

@@ -15,7 +15,6 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from .._base import (
     Float,
@@ -27,12 +26,13 @@ from .._base import (
     to_host,
     without_runtime_warnings,
 )
-from .._cluster import ClusterFolds, fold_numbers
+from .._cluster import fold_numbers
 from .._criteria import LooData, errors_by_size
 from .._data import RemoteMatrix
 from .._features import Chosen, Models, pivots
 from .._problem import (
     Calibration,
+    ClusterFolds,
     Folds,
     Margins,
     Problem,
@@ -44,6 +44,7 @@ from .._problem import (
 )
 from .._rows import RowBlock
 from .._search import positive_rows
+from ..path import solved
 from ._outer_fold import OuterFold, model_of
 from ._request import Selected
 
@@ -193,11 +194,7 @@ def _fold_margins(selected: Selected, folds: Folds, codes: Float) -> Iterator[tu
 def _solved(model: Chosen, gram: Float, right: Float, penalty: float) -> Float:
     """Return coefficients (k × t), computed like those of a path (`SelectionPath.coef`)."""
     A = gram + penalty * (np.eye(len(gram)) if model.penalty is None else model.penalty)
-    try:
-        solution = linalg.cho_solve(linalg.cho_factor(A, lower=True), right)
-    except linalg.LinAlgError:
-        solution = linalg.lstsq(A, right)[0]
-    return np.asarray(solution, dtype=np.float64)
+    return solved(A, right)
 
 
 def _training_sums(split: Split, table: Float, weights: Float, total: Float) -> Float:

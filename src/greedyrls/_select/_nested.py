@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,18 +27,17 @@ from .._base import (
     to_host,
     without_runtime_warnings,
 )
-from .._cluster import ClusterFolds, LabelSums, Piece
+from .._cluster import LabelSums, Piece
 from .._criteria import (
     Summed,
     Tests,
     covariance_of,
     flat,
-    flat_size,
     make_tests,
     stratum_scales,
     unflat,
 )
-from .._problem import Folds, Loss, Problem
+from .._problem import ClusterFolds, Folds, Loss, Problem
 from .._search import Data, FoldLog, FoldRecord, Limits, Plan, check_loss
 from ..path import (
     AlphaSurface,
@@ -49,9 +48,9 @@ from ..path import (
     chosen_pair,
     fold_covariance,
 )
-from ._fold_jobs import FoldJob, Searched
+from ._fold_jobs import FoldJob
 from ._joint import pair_at
-from ._outer_fold import KeptData, OuterFold, tested_weights
+from ._outer_fold import KeptData, OuterFold, Searched, tested_weights
 from ._request import Request
 
 # Searches end at so many times the size of the best held-out loss, and so many features more. On
@@ -122,7 +121,7 @@ def nested_surface(
     while True:
         for stage in stages:
             folds.advance(stage, size)
-        losses = _Losses.of(stages, folds, size)
+        losses = _Losses(folds, stages, size)
         if task.goes_in_rounds and (wanted := _wanted(losses.best_size, limits)) > size:
             for stage in stages:
                 stage.drop(losses)
@@ -147,6 +146,7 @@ class _Stage:
         self.log = log
         self.records: dict[int, FoldRecord] = {}  # by fold
         self.rows = list(range(len(alphas)))  # penalties that are not dropped
+        self.sums: dict[tuple[int, int], Summed] = {}  # for standard errors, by fold and row
         self.steps: dict[tuple[int, int], tuple[Step, ...]] = {}  # by fold and row, if noted
         self.sizes: dict[tuple[int, int], int] = {}  # by fold and row
 
@@ -203,8 +203,8 @@ class _Folds:
     ) -> Iterator[tuple[int, Searched]]:
         """Run the searches of folds, in processes, threads or one after the other."""
         task, request = self.task, self.task.request
-        jobs = [
-            FoldJob(
+        jobs = {
+            number: FoldJob(
                 stage.alphas,
                 stage.rows,
                 task.limits,
@@ -213,23 +213,16 @@ class _Folds:
                 task.measure,
             )
             for number in (numbers if stage.rows else ())
-        ]
+        }
         # With folds as the criterion a step is few and long calls: there threads are as fast.
         is_numpy = request.n_jobs > 1 and task.plan.folds is None
         if is_numpy and request.pays_processes(task.plan):
-            calls = [
-                partial(job.apart, self._maker(number, None))
-                for number, job in zip(numbers, jobs, strict=False)
-            ]
+            made = {number: self._maker(number, None) for number in jobs}
+            calls = [partial(job.apart, made[number]) for number, job in jobs.items()]
             return in_processes(calls, min(request.n_jobs, max(1, len(jobs))))
         n_searches = max(1, len(jobs) * len(stage.rows))
-        return in_parts(
-            [
-                partial(self._search, number, job)
-                for number, job in zip(numbers, jobs, strict=False)
-            ],
-            min(request.n_jobs, n_searches),
-        )
+        parts = [partial(self._search, number, job) for number, job in jobs.items()]
+        return in_parts(parts, min(request.n_jobs, n_searches))
 
     def _search(self, number: int, job: FoldJob) -> Iterator[Searched | Part[Searched]]:
         fold = self._open[number] = self._fold(number, len(job.alphas))
@@ -242,11 +235,14 @@ class _Folds:
             record = stage.log.stored(number, *shape, self.task.measure is not None)
             if record is not None:
                 stage.records[number] = record
+                width = 1 + record.losses.shape[1]
+                for row, numbers in enumerate(() if record.parts is None else record.parts):
+                    stage.sums[number, row] = unflat(numbers, width, self.n_strata)
 
     def _keep(self, stage: _Stage, number: int, size: int, found: list[Searched]) -> None:
         """Add the results of a fold, whose searches have all reached the size, to its record."""
-        shape = (len(stage.alphas), self.n_strata)
-        record = _grown(stage.records.get(number), size, shape, self.task.measure is not None)
+        count = len(stage.alphas)
+        record = _grown(stage.records.get(number), size, count, self.task.measure is not None)
         for one in sorted(found, key=lambda one: one.row):
             stage.steps[number, one.row] = one.steps
             stage.sizes[number, one.row] = one.size
@@ -254,11 +250,14 @@ class _Folds:
             record.losses[one.row, : len(one.held_out.losses)] = one.held_out.losses
             if one.measured is not None and record.measured is not None:
                 record.measured[one.row, : len(one.measured)] = one.measured
-            if record.parts is not None and one.held_out.part is not None:
-                record.parts[one.row] = flat(one.held_out.part, 1 + record.losses.shape[1])
+            if one.held_out.part is not None:
+                stage.sums[number, one.row] = one.held_out.part
             record = record._replace(initial_loss=one.held_out.initial_loss)
         stage.records[number] = record
         if stage.log is not None:
+            if self.n_strata:
+                parts = [flat(stage.sums[number, row], 1 + size) for row in range(count)]
+                record = record._replace(parts=np.array(parts))
             stage.log.keep(number, record)
         if (fold := self._open.pop(number, None)) is not None:
             fold.forget()
@@ -299,25 +298,17 @@ def _bytes_of(problem: Problem, n_searches: int, capacity: int, by_folds: bool) 
     return 8 * int(numbers)
 
 
-def _grown(
-    record: FoldRecord | None, size: int, shape: tuple[int, int], is_measured: bool
-) -> FoldRecord:
-    """Return a record enlarged to a size, with the numbers of the given one."""
-    count, n_strata = shape
+def _grown(record: FoldRecord | None, size: int, count: int, is_measured: bool) -> FoldRecord:
+    """Return a record of `count` penalties up to a size, with the numbers of the given one."""
     losses = np.full((count, size), np.nan)
     measured = np.full((count, size), np.nan) if is_measured else None
-    width = 1 + size
-    parts = np.full((count, flat_size(width, n_strata)), np.nan) if n_strata else None
     if record is None:
-        return FoldRecord(losses, measured, np.nan, parts)
+        return FoldRecord(losses, measured, np.nan, None)
     size_before = record.losses.shape[1]
     losses[:, :size_before] = record.losses
     if measured is not None and record.measured is not None:
         measured[:, :size_before] = record.measured
-    if parts is not None and record.parts is not None:
-        for row, numbers in enumerate(record.parts):
-            parts[row] = flat(unflat(numbers, 1 + size_before, n_strata), width)
-    return FoldRecord(losses, measured, record.initial_loss, parts)
+    return FoldRecord(losses, measured, record.initial_loss, None)
 
 
 def _shares(task: Task) -> Float:
@@ -362,36 +353,29 @@ def _tests(task: Task, shares: Float) -> list[Tests] | None:
 class _Losses:
     """The held-out losses of all penalties up to a size."""
 
-    def __init__(
-        self, folds: _Folds, alphas: Float, records: list[list[FoldRecord]], size: int
-    ) -> None:
-        self._folds = folds
-        self._size = size
-        task = folds.task
-        losses = [[record.losses[:, :size] for record in of_stage] for of_stage in records]
-        order = np.argsort(alphas, kind="stable")
-        self._alphas = alphas[order]
-        self.fold_losses = np.concatenate(losses, axis=1)[:, order]  # (F × A × k)
-        self.losses = np.einsum("f,fak->ak", folds.shares, self.fold_losses)
-        self.initial_losses = np.array([record.initial_loss for record in records[0]])
-        self.initial_loss = float(folds.shares @ self.initial_losses)
-        self.measured: Float | None = None
-        if task.measure is not None:
-            parts = [[np.asarray(one.measured)[:, :size] for one in stage] for stage in records]
-            self.measured = np.concatenate(parts, axis=1)[:, order]
-        # The stage of each row, and its row there.
-        rows = [
-            (number, row) for number, one in enumerate(records) for row in range(len(one[0].losses))
-        ]
-        self._rows = [rows[position] for position in order]
-        self._records = records
+    def __init__(self, folds: _Folds, stages: Sequence[_Stage], size: int) -> None:
+        self._folds, self._size = folds, size
+        task, numbers = folds.task, range(folds.task.outer.n_splits)
+        # The rows of all stages, in ascending order of the penalty.
+        rows = [(stage, row) for stage in stages for row in range(len(stage.alphas))]
+        self._rows = sorted(rows, key=lambda one: float(one[0].alphas[one[1]]))
+        self._alphas = np.array([stage.alphas[row] for stage, row in self._rows])
 
-    @staticmethod
-    def of(stages: Sequence[_Stage], folds: _Folds, size: int) -> _Losses:
-        """Return the losses of all stages, in ascending order of the penalty."""
-        numbers = range(folds.task.outer.n_splits)
-        records = [[stage.records[number] for number in numbers] for stage in stages]
-        return _Losses(folds, np.concatenate([stage.alphas for stage in stages]), records, size)
+        def table(losses: Callable[[FoldRecord], Any]) -> Float:
+            """Return losses by fold, row and size, (F × A × k)."""
+            of_folds = (
+                [losses(stage.records[number])[row, :size] for stage, row in self._rows]
+                for number in numbers
+            )
+            return np.array(list(of_folds))
+
+        self.fold_losses = table(lambda record: record.losses)
+        self.losses = np.einsum("f,fak->ak", folds.shares, self.fold_losses)
+        records = stages[0].records
+        self.initial_losses = np.array([records[number].initial_loss for number in numbers])
+        self.initial_loss = float(folds.shares @ self.initial_losses)
+        is_measured = task.measure is not None
+        self.measured = table(lambda record: record.measured) if is_measured else None
 
     @property
     def best_size(self) -> int:
@@ -429,13 +413,8 @@ class _Losses:
     def _parts(self, row: int, width: int) -> list[Summed]:
         """Return the sums of all folds for a row."""
         stage, row_of_stage = self._rows[row]
-        parts = []
-        for record in self._records[stage]:
-            assert record.parts is not None
-            size = 1 + record.losses.shape[1]
-            part = unflat(record.parts[row_of_stage], size, self._folds.n_strata)
-            parts.append(part.first(width))
-        return parts
+        numbers = range(self._folds.task.outer.n_splits)
+        return [stage.sums[number, row_of_stage].first(width) for number in numbers]
 
     def standard_errors(self, row: int) -> Float:
         """Return the standard errors of a row's losses, (k); NaN where they are undefined."""

@@ -43,6 +43,9 @@ class Caller:
     has_folds: bool = False  # the caller has folds of its own, which may use the groups
 
 
+_GREEDY_PATH = Caller()
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """All options of a selection as the user passed them, with the defaults of `greedy_path`.
@@ -80,17 +83,17 @@ class Options:
     callback: Any = None
     random_state: Any = 0
     verbose: int = 0
-    caller: Caller = Caller()
+    caller: Caller = _GREEDY_PATH
 
     @classmethod
-    def of_estimator(cls, estimator: Any, caller: Caller) -> Self:
-        """Return the parameters of an estimator; those it does not have keep their defaults."""
-        values = {}
-        for option in fields(cls):
-            name = caller.names.get(option.name, option.name)
-            if hasattr(estimator, name):
-                values[option.name] = getattr(estimator, name)
-        return cls(**values, caller=caller)
+    def of(cls, parameters: Mapping[str, Any], caller: Caller = _GREEDY_PATH) -> Self:
+        """Return the options among the parameters of a caller; others keep their defaults.
+
+        These are `locals()` at the beginning of a function, or `vars` of an estimator.
+        """
+        names = {one.name: caller.names.get(one.name, one.name) for one in fields(cls)}
+        known = {option: name for option, name in names.items() if name in parameters}
+        return cls(**{option: parameters[name] for option, name in known.items()}, caller=caller)
 
     def name(self, option: str) -> str:
         """Return the caller's name of an option."""

@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import LeaveOneOut
 
 from .._base import is_whole
-from .._cluster import ClusterFolds, k_folds, merged_folds
-from .._data import RemoteMatrix
-from .._problem import Folds, Problem, Shuffle, make_folds, shuffled_ids
+from .._cluster import k_folds, merged_folds
+from .._problem import ClusterFolds, Folds, Problem, Shuffle, make_folds, shuffled_ids
 from .._search import Plan, folds_of, has_splits_within, n_classes
 from ._options import Options
 from ._outer_fold import training_part
@@ -52,81 +51,30 @@ def outer_folds(
     shuffle: Shuffle,
 ) -> Folds | ClusterFolds:
     """Return the folds in which the selection is repeated; a number gives shuffled folds."""
-    if problem.X.remote is not None:
-        return _cluster_outer_folds(problem, problem.X.remote, plan, alpha_cv, groups, shuffle)
-    counted = problem.has_weight
-    if counted.sum() < 4:
-        raise ValueError(_too_few(int(counted.sum())))
-    folds: Folds | ClusterFolds
+    if problem.n_weighted < 4:
+        raise ValueError(
+            "Choosing alpha in outer folds needs at least 4 samples, there are "
+            f"n_samples={problem.n_weighted}; pass a number for alpha."
+        )
     if alpha_cv is None:
-        folds = _default_outer_folds(problem, plan, groups, labels, counted, shuffle)
+        folds = _default_outer_folds(problem, plan, groups, labels, shuffle)
     else:
         folds = _user_outer_folds(problem, alpha_cv, groups, labels, shuffle)
-    assert isinstance(folds, Folds)
-    for number, split in enumerate(folds.splits):
-        if split.n_trained_on(counted) < 2:
-            raise ValueError(
-                f"Split {number} of alpha_cv ({folds.description}) trains on fewer than 2 samples; "
-                "use other outer folds, or a number for alpha."
-            )
-    return folds
-
-
-def _too_few(count: int) -> str:
-    return (
-        f"Choosing alpha in outer folds needs at least 4 samples, there are n_samples={count}; "
-        "pass a number for alpha."
-    )
-
-
-def _cluster_outer_folds(
-    problem: Problem,
-    X: RemoteMatrix,
-    plan: Plan,
-    alpha_cv: Any,
-    groups: ArrayLike | None,
-    shuffle: Shuffle,
-) -> ClusterFolds:
-    """Return the outer folds for rows on a cluster."""
-    if X.n_weighted < 4:
-        raise ValueError(_too_few(X.n_weighted))
-    if alpha_cv is not None:
-        folds = _user_outer_folds(problem, alpha_cv, groups, None, shuffle)
-    else:
-        folds = _cluster_default(problem, X, plan, shuffle)
-    assert folds.remote is not None
-    folds = folds.remote
-    if folds.train_counts.min() < 2:
+    is_small = train_counts(problem, folds) < 2
+    if is_small.any():
         raise ValueError(
-            f"alpha_cv ({folds.description}) trains on fewer than 2 samples; use other outer "
-            "folds, or a number for alpha."
+            f"Split {np.argmax(is_small)} of alpha_cv ({folds.description}) trains on fewer than 2 "
+            "samples; use other outer folds, or a number for alpha."
         )
     return folds
 
 
-def _cluster_default(
-    problem: Problem, X: RemoteMatrix, plan: Plan, shuffle: Shuffle
-) -> ClusterFolds:
-    """Return the default outer folds on a cluster, by the rule of `_default_outer_folds`."""
-    folds_of_criterion, classes = plan.folds, n_classes(problem)
-    is_usable = (
-        folds_of_criterion is not None
-        and folds_of_criterion.remote is not None
-        and folds_of_criterion.remote.has_splits_within
-    )
-    if folds_of_criterion is None or folds_of_criterion.is_plain or not is_usable:
-        count = _outer_count(plan, X.n_weighted)
-        folds = k_folds(
-            X, count, classes, is_outer=True, shuffle=shuffle, name="alpha_cv", takes_loo=False
-        )
-        if not is_usable or _are_fit(problem, plan, folds):
-            return folds
-    assert folds_of_criterion is not None
-    folds_of_criterion = folds_of_criterion.remote
-    assert folds_of_criterion is not None
-    if folds_of_criterion.n_splits > _MANY_FOLDS and folds_of_criterion.is_partition:
-        return merged_folds(X, folds_of_criterion, OUTER_FOLDS, classes)
-    return folds_of_criterion
+def train_counts(problem: Problem, folds: Folds | ClusterFolds) -> NDArray[Any]:
+    """Return the number of rows of positive weight that each split trains on, (K)."""
+    if folds.remote is not None:
+        return folds.remote.train_counts
+    counted = problem.has_weight
+    return np.array([split.n_trained_on(counted) for split in folds.splits])
 
 
 def _user_outer_folds(
@@ -155,28 +103,36 @@ def _default_outer_folds(
     plan: Plan,
     groups: ArrayLike | None,
     labels: NDArray[Any] | None,
-    counted: NDArray[np.bool_],
     shuffle: Shuffle,
-) -> Folds:
+) -> Folds | ClusterFolds:
     """Return the folds of the criterion unless they come from a number; else shuffled ones.
 
     A user's folds may keep rows together; a number of folds does not say anything about the rows.
     """
-    if isinstance(plan.folds, Folds):
-        if plan.folds.is_plain:
-            folds = _shuffled(problem, plan, groups, labels, counted, shuffle)
-            if _are_fit(problem, plan, folds):
-                return folds
-        usable = [
-            split
-            for split in plan.folds.splits
-            if has_splits_within(plan.folds, counted & _is_in(split.train, problem.n_samples))
-        ]
-        if len(usable) > _MANY_FOLDS and plan.folds.is_partition:
-            return _merged(plan.folds)
-        if usable:
-            return replace(plan.folds, splits=tuple(usable))
-    return _shuffled(problem, plan, groups, labels, counted, shuffle)
+    own = plan.folds
+    if own is not None and own.is_plain:
+        folds = _shuffled(problem, plan, groups, labels, shuffle)
+        if _are_fit(problem, plan, folds):
+            return folds
+    usable = None if own is None else _usable(problem, own)
+    if own is None or usable is None:
+        return _shuffled(problem, plan, groups, labels, shuffle)
+    if usable.n_splits > _MANY_FOLDS and own.is_partition:
+        return _merged(problem, own)
+    return usable
+
+
+def _usable(problem: Problem, folds: Folds | ClusterFolds) -> Folds | ClusterFolds | None:
+    """Return the splits whose training rows can be split again; None if there are none."""
+    if folds.remote is not None:
+        return folds if folds.remote.has_splits_within else None
+    counted = problem.has_weight
+    splits = tuple(
+        split
+        for split in folds.splits
+        if has_splits_within(folds, counted & _is_in(split.train, problem.n_samples))
+    )
+    return replace(folds, splits=splits) if splits else None
 
 
 def _outer_count(plan: Plan, n_weighted: int) -> int:
@@ -206,11 +162,16 @@ def _shuffled(
     plan: Plan,
     groups: ArrayLike | None,
     labels: NDArray[Any] | None,
-    counted: NDArray[np.bool_],
     shuffle: Shuffle,
-) -> Folds:
+) -> Folds | ClusterFolds:
     """Return shuffled folds: by groups, or stratified by classes, if there are any."""
-    count = _outer_count(plan, int(counted.sum()))
+    count = _outer_count(plan, problem.n_weighted)
+    if (remote := problem.X.remote) is not None:
+        classes = n_classes(problem)
+        return k_folds(
+            remote, count, classes, is_outer=True, shuffle=shuffle, name="alpha_cv", takes_loo=False
+        )
+    counted = problem.has_weight
     if groups is None and labels is not None:
         return _stratified(problem, labels, counted, count, shuffle)
     if groups is not None:
@@ -222,12 +183,15 @@ def _shuffled(
             f"The penalty is chosen in {count} outer folds: {error} Or pass your own outer folds "
             "as alpha_cv, or a number for alpha."
         ) from error
-    assert isinstance(folds, Folds)
+    assert folds is not None
     return folds
 
 
-def _merged(folds: Folds) -> Folds:
+def _merged(problem: Problem, folds: Folds | ClusterFolds) -> Folds | ClusterFolds:
     """Merge folds to fewer, larger ones, so that groups stay together."""
+    if folds.remote is not None:
+        assert problem.X.remote is not None
+        return merged_folds(problem.X.remote, folds.remote, OUTER_FOLDS, n_classes(problem))
     fold_of = np.empty(folds.n_samples, dtype=np.intp)
     for number, split in enumerate(folds.splits):
         fold_of[split.test] = number % OUTER_FOLDS

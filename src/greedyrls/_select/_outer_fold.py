@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float, ask, numbers_on, take, take_rows, to_device, to_host
-from .._cluster import ClusterFolds, Piece
+from .._cluster import Piece
 from .._criteria import (
     LooData,
     LossMoments,
@@ -21,13 +21,14 @@ from .._criteria import (
     summed_moments,
 )
 from .._features import Chain, Chosen, chains_of
-from .._problem import Folds, Loss, Problem, Split, guess_without_features
+from .._problem import ClusterFolds, Folds, Loss, Problem, Split, guess_without_features
 from .._search import (
     Data,
+    KnownSteps,
     Limits,
     Plan,
-    Reached,
     Searches,
+    Setup,
     columns_are_packed,
     positive_rows,
     rows_for_refit,
@@ -91,34 +92,20 @@ class HeldOut(NamedTuple):
     part: Summed | None  # sums for standard errors: without features, and of all sizes (1 + k)
 
 
-class Tested(NamedTuple):
-    """A search of a penalty, and the losses of its models on the rows held out."""
+class Searched(NamedTuple):
+    """The path of a penalty in a fold, and the losses of its models on the rows held out."""
 
+    row: int
+    size: int  # the number of steps
+    steps: tuple[Step, ...]  # none of a search in compiled code
     held_out: HeldOut
     measured: Float | None  # (k) in another measure
-    reached: Reached
+    counters: Counters
 
 
-class KeptData:
-    """What searches in outer folds need of the rows, for further searches in the same folds."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[Problem, object, LooData]] = {}  # by the number of the fold
-
-    def get(self, problem: Problem, outer: object, number: int) -> LooData | None:
-        """Return the data of a fold if they are kept."""
-        known = self._known.get(number)
-        if known is None or known[0] is not problem or known[1] is not outer:
-            return None
-        return known[2]
-
-    def add(self, problem: Problem, outer: Folds | ClusterFolds, number: int, data: Data) -> None:
-        """Keep the data of a fold if those of all folds are small; searches may copy X."""
-        X = problem.X
-        n_bytes = 8 * outer.n_splits * X.shape[0] * X.shape[1]
-        is_here = X.is_in_memory and not X.location.on_device
-        if type(data) is LooData and is_here and n_bytes <= _KEPT_BYTES:
-            self._known[number] = problem, outer, data
+# What searches in outer folds need of the rows, by the number of the fold, for further searches on
+# the same problem and folds.
+KeptData = dict[int, tuple[Problem, object, LooData]]
 
 
 class OuterFold:
@@ -138,14 +125,21 @@ class OuterFold:
         self._outer = outer
         self._number = number
         self._tests = tests
-        known = None if kept is None else kept.get(problem, outer, number)
+        of_problem, of_outer, known = (kept or {}).get(number, (None, None, None))
+        if of_problem is not problem or of_outer is not outer:
+            known = None
         self._problem = training_part(problem, outer, number) if known is None else known.problem
         self._plan = plan.within(self._problem)
-        self._data: Data = (
-            known if known is not None else self._plan.data(self._problem, is_shared=True)
-        )
-        if known is None and kept is not None:
-            kept.add(problem, outer, number, self._data)
+        self._data: Data
+        if known is not None:
+            self._data = known
+        else:
+            self._data = self._plan.data(self._problem, is_shared=True)
+            if kept is not None and type(self._data) is LooData and _is_small(problem, outer):
+                kept[number] = problem, outer, self._data
+        # Whether searches take compiled steps, which need no interpreter lock.
+        data = self._data
+        self.is_compiled = isinstance(data, LooData) and takes_compiled_steps(self._plan, data)
         self._refit = refit
         self._rows = rows_for_refit(refit, self._plan, self._data)
         self._results: dict[tuple[object, ...], HeldOut] = {}
@@ -153,12 +147,6 @@ class OuterFold:
         self._searches: dict[tuple[float, ...], Searches] = {}
         self._compiled_tests: dict[bool, CompiledTests] = {}  # by whether it is another measure
         self._grid: Float | None = None
-
-    @property
-    def is_compiled(self) -> bool:
-        """Whether searches take compiled steps, which need no interpreter lock."""
-        data = self._data
-        return isinstance(data, LooData) and takes_compiled_steps(self._plan, data)
 
     @property
     def has_columns_in_memory(self) -> bool:
@@ -175,23 +163,35 @@ class OuterFold:
         """Return the searches of penalties; steps in `done` are replayed, not searched again."""
         key = tuple(alphas.tolist())
         if key not in self._searches:
-            self._searches[key] = Searches(self._plan, self._data, alphas, limits, done=done)
+            known = {row: KnownSteps(steps) for row, steps in (done or {}).items()}
+            setup = Setup(self._plan, self._data, limits)
+            self._searches[key] = Searches(setup, alphas, logs=known)
         return self._searches[key]
 
-    @staticmethod
-    def paths(
-        searches: Searches, rows: Sequence[int], size: int | None = None
-    ) -> Iterator[tuple[int, SelectionPath, Counters]]:
-        """Yield row, path to a size, and cost since the last call."""
-        for row, path in zip(rows, searches.paths(rows, size), strict=False):
-            if path.interrupted:
-                # An incomplete search is no evidence for its penalty, and there is no other path.
-                raise KeyboardInterrupt
-            yield row, path, searches.spent(row, path.counters)
+    def searched(
+        self, searches: Searches, row: int, size: int, until: int | None, measure: Loss | None
+    ) -> Searched:
+        """Search with a penalty to a size, or `until` one if given, and test the models."""
+        compiled = self._searched_in_c(searches, row, size, measure)
+        if compiled is not None:
+            return compiled
+        path = self._path(searches, row, until)
+        measured = None if measure is None else self.held_out(path, measure).losses
+        counters = searches.spent(row, path.counters)
+        return Searched(row, len(path.steps), path.steps, self.held_out(path), measured, counters)
 
-    def tested(
+    @staticmethod
+    def _path(searches: Searches, row: int, size: int | None = None) -> SelectionPath:
+        """Return the path of a penalty, to a size or to its end."""
+        (path,) = searches.paths([row], size)
+        if path.interrupted:
+            # An incomplete search is no evidence for its penalty, and there is no other path.
+            raise KeyboardInterrupt
+        return path
+
+    def _searched_in_c(
         self, searches: Searches, row: int, size: int, measure: Loss | None
-    ) -> Tested | None:
+    ) -> Searched | None:
         """Search and test the models of a penalty in compiled code, without making a path.
 
         None if the general engine is to do it, because rounding may decide or for other data.
@@ -212,7 +212,7 @@ class OuterFold:
             return None
         held_out = HeldOut(models.losses[1:], float(models.losses[0]), models.part)
         measured = None if models.measured is None else models.measured[1:]
-        return Tested(held_out, measured, reached)
+        return Searched(row, size, (), held_out, measured, reached.spent)
 
     def model(self, alpha: float, size: int) -> tuple[Chosen, float]:
         """Return the features that a search with `alpha` selects, and their model's penalty."""
@@ -226,7 +226,7 @@ class OuterFold:
             positions = best_positions(reached.search.handle, grid, size)
             if positions is not None:
                 return _compiled_model(data, reached.search, size), float(grid[positions[-1]])
-        ((_, path, _),) = self.paths(searches, [0])
+        path = self._path(searches, 0)
         chosen = model_of(path, len(path))
         (penalty,) = self.penalties(chosen, alpha, is_fine=True)
         return chosen, float(penalty)
@@ -326,6 +326,13 @@ class OuterFold:
         )
         assert added is None or isinstance(added, Summed)
         return HeldOut(values[1:], float(values[0]), added)
+
+
+def _is_small(problem: Problem, outer: Folds | ClusterFolds) -> bool:
+    """Return whether the data of all folds can be kept: searches may copy X."""
+    X = problem.X
+    n_bytes = 8 * outer.n_splits * X.shape[0] * X.shape[1]
+    return X.is_in_memory and not X.location.on_device and n_bytes <= _KEPT_BYTES
 
 
 def _tested_rows(

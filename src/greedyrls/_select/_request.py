@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base import Float
-from .._cluster import ClusterFolds
 from .._data import Matrix
-from .._problem import Folds, Loss, Problem, check_n_features, make_loss, make_shuffle
+from .._problem import ClusterFolds, Folds, Loss, Problem, check_n_features, make_loss, make_shuffle
 from .._search import (
     Data,
     Limits,
@@ -29,7 +28,7 @@ from .._search import (
 from ..path import AlphaRule, SelectionPath, SizeRule
 from ._alphas import N_PENALTIES, Refit, check_refit
 from ._options import Options
-from ._outer import criterion_groups, outer_folds
+from ._outer import criterion_groups, outer_folds, train_counts
 from ._outer_fold import KeptData
 
 # With an automatic size, a search that watches its own loss ends after so many steps without a
@@ -68,7 +67,7 @@ class Request:
     checkpoint: Path | None  # the file of results so far
     n_jobs: int  # threads over searches; those over rows are the plan's
     report: Callable[[int], None] | None = None  # is told the steps of searches that have ended
-    kept: KeptData = field(default_factory=KeptData)  # what the searches in outer folds share
+    kept: KeptData = field(default_factory=dict)  # what the searches in outer folds share
 
     @property
     def alpha_rule(self) -> AlphaRule:
@@ -290,19 +289,11 @@ def _fewest_rows(problem: Problem, plan: Plan, outer: Folds | ClusterFolds | Non
     counted = problem.n_weighted
     fewest = counted
     if outer is not None:
-        fewest = _fewest_trained_on(problem, outer)
+        fewest = int(train_counts(problem, outer).min())
     if plan.folds is not None:
         # The share of an outer fold's rows on which a split of the criterion trains.
-        fewest = int(fewest * (_fewest_trained_on(problem, plan.folds) / counted))
+        fewest = int(fewest * (int(train_counts(problem, plan.folds).min()) / counted))
     return max(2, fewest)
-
-
-def _fewest_trained_on(problem: Problem, folds: Folds | ClusterFolds) -> int:
-    """Return the fewest rows of positive weight that any split trains on."""
-    if folds.remote is not None:
-        return int(folds.remote.train_counts.min())
-    counted = problem.has_weight
-    return min(split.n_trained_on(counted) for split in folds.splits)
 
 
 class Selected(NamedTuple):

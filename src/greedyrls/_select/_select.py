@@ -11,12 +11,13 @@ import numpy as np
 from .._base import Float, column, counted, limits_threads, number, plural, to_host
 from .._criteria import FoldData, LooCurve, LooData, ManyFoldData
 from .._data import NO_ARRAYS, WholeArrays, passes_over
-from .._problem import Problem
 from .._search import (
+    NOTHING_KNOWN,
     Checkpoint,
     Data,
     Limits,
     Plan,
+    Setup,
     exchange_path,
     rows_for_refit,
     search_path,
@@ -39,7 +40,7 @@ from ._alphas import MORE_PENALTIES, Refit, auto_grid, model_penalties, problem_
 from ._fingerprint import identity_of
 from ._joint import joint_surface
 from ._nested import Nested, Task, nested_surface
-from ._outer_fold import KeptData, chosen_of
+from ._outer_fold import chosen_of
 from ._request import Request, Selected, make_selected, rival_problem
 
 # Penalty of the search by another loss, in units of the scale of the grid.
@@ -59,7 +60,7 @@ def select(request: Request, data: Data | None = None) -> Selected:
     """Run the whole selection; `data` are those of the problem, if they can be reused."""
     began = time.perf_counter()
     # Requests for parts of the same rows are made of each other.
-    request = replace(request, kept=KeptData())
+    request = replace(request, kept={})
     problem, plan = request.problem, request.plan
     plan.prepare(problem, request.limits.size, request.options.verbose, _whole_arrays(request))
     before = passes_over(problem.X)
@@ -73,13 +74,12 @@ def select(request: Request, data: Data | None = None) -> Selected:
         # The size is chosen on the forward path; then the set of that size is exchanged.
         plan = replace(plan, direction=FORWARD)
     data = plan.data(problem, is_shared=request.searches_often) if data is None else data
-    outcome = _search(problem, plan, data, request, began, checkpoint)
-    path, plan, explanation = outcome.path, outcome.plan, outcome.explanation
-    data = outcome.data
+    path, choice = _search(_Job(request, plan, data, checkpoint), began)
+    plan, data, explanation = choice.job.plan, choice.job.data, choice.explanation
     if request.report is not None:
         request.report(len(path.steps))
     path = with_refit(path, plan, data, request.refit)
-    path = _with_size(path, outcome.pair, plan, data, request)
+    path = _with_size(path, choice.pair, plan, data, request)
     if requested.direction != plan.direction:
         path = _exchanged(path, replace(plan, direction=requested.direction), data, request)
     if explanation and path.size_choice is not None:
@@ -106,75 +106,67 @@ def _whole_arrays(request: Request) -> WholeArrays:
     return whole
 
 
-class _Outcome(NamedTuple):
-    """A path with the plan and pair by which its penalty and size were chosen."""
+class _Job(NamedTuple):
+    """A selection under way."""
 
-    path: SelectionPath
-    plan: Plan  # the plan that was used
+    request: Request
+    plan: Plan  # of the request, or the same with another loss
     data: Data
+    checkpoint: Checkpoint | None
+
+    def nested(self, alphas: Float, stages: tuple[int, ...] = (0,), least: int = 0) -> Nested:
+        """Repeat the search in outer folds; `least` is a size that must be reached.
+
+        `stages` are the records in a checkpoint: of these penalties, and of those beyond.
+        """
+        limits, checkpoint = self.request.outer_limits, self.checkpoint
+        limits = replace(limits, least=max(least, limits.least))
+        log = None if checkpoint is None else lambda turn: checkpoint.stage(stages[turn])
+        task = Task(self.request, self.plan, self.data, limits)
+        return nested_surface(task, alphas, log, len(stages) - 1)
+
+
+class _Choice(NamedTuple):
+    """How penalty, size and loss were chosen."""
+
+    job: _Job  # with the plan that was used
+    surface: AlphaSurface | None = None
+    counters: Counters = Counters()
     pair: Pair | None = None  # the choice of the size by held-out losses
     explanation: str = ""  # of the choice between two losses
 
 
-def _search(
-    problem: Problem,
-    plan: Plan,
-    data: Data,
-    request: Request,
-    began: float,
-    checkpoint: Checkpoint | None,
-) -> _Outcome:
+def _search(job: _Job, began: float) -> tuple[SelectionPath, _Choice]:
     """Choose the penalty by the rule and the size by held-out losses, and search the path."""
-
-    def search(
-        plan: Plan, data: Data, alpha: float, limits: Limits, number: int = 0
-    ) -> SelectionPath:
-        log = None if checkpoint is None else checkpoint.search(number)
-        return search_path(plan, data, alpha, limits, request.options.watch, 1, began, log)
-
-    if isinstance(request.alpha, float):
-        surface, counters, alpha, number = None, Counters(), request.alpha, 0
-    else:
-        alphas = _grid(data, request, checkpoint)
+    request, choice, size_surface, number = job.request, _Choice(job), None, 0
+    if not isinstance(request.alpha, float):
+        alphas = _grid(job)
         if request.alpha_rule == "nested":
-            choice = _nested(plan, data, alphas, request, checkpoint)
-            surface = choice.nested.surface
-            limits = _limits_after(request, surface)
-            path = search(choice.plan, choice.data, surface.alpha, limits)
-            path = replace(path, surface=surface, counters=path.counters + choice.counters)
-            pair = choice.nested.pair if request.is_automatic else None
-            return _Outcome(path, choice.plan, choice.data, pair, choice.explanation)
-        if request.alpha_rule == "joint":
-            joint = _joint(plan, data, alphas, request, checkpoint)
+            choice = _nested(job, alphas)
+        elif request.alpha_rule == "joint":
+            joint = _joint(job, alphas)
             if not request.is_automatic or request.outer is None or joint.interrupted:
-                return _Outcome(joint, plan, data)
+                return joint, choice
             assert joint.surface is not None
-            surface, counters = joint.surface, joint.counters
-            number = len(surface.alphas)  # one more search, after those of all penalties
+            choice = _Choice(job, joint.surface, joint.counters)
+            number = len(joint.surface.alphas)  # one more search, after those of all penalties
         else:
-            surface, counters = _all_features(problem, plan, data, alphas, checkpoint)
-            number = 0
-        alpha = surface.alpha
-    pair, size_surface, limits = None, None, request.limits
-    if request.is_automatic and request.outer is not None:
-        log = None if checkpoint is None else checkpoint.stage
-        nested = nested_surface(_task(plan, data, request), np.array([alpha]), log)
-        size_surface, pair, counters = nested.surface, nested.pair, counters + nested.counters
+            choice = _all_features(job, alphas)
+    surface, limits = choice.surface, request.limits
+    alpha = request.alpha if surface is None else surface.alpha
+    assert isinstance(alpha, float)
+    if surface is not None and surface.rule == "nested":
+        limits = _limits_after(request, surface)
+    elif request.is_automatic and request.outer is not None:
+        nested = job.nested(np.array([alpha]))
+        size_surface, counters = nested.surface, choice.counters + nested.counters
+        choice = choice._replace(pair=nested.pair, counters=counters)
         limits = _limits_after(request, size_surface)
-    path = search(plan, data, alpha, limits, number)
-    counters = path.counters + counters
-    return _Outcome(
-        replace(path, surface=surface, size_surface=size_surface, counters=counters),
-        plan,
-        data,
-        pair,
-    )
-
-
-def _task(plan: Plan, data: Data, request: Request, least: int = 0) -> Task:
-    """Return the search in outer folds; `least` is a size that must be reached."""
-    limits = request.outer_limits
-    return Task(request, plan, data, replace(limits, least=max(least, limits.least)))
+    log = NOTHING_KNOWN if job.checkpoint is None else job.checkpoint.search(number)
+    setup = Setup(choice.job.plan, choice.job.data, limits, request.options.watch)
+    path = search_path(setup, alpha, 1, began, log)
+    counters = path.counters + choice.counters
+    return replace(path, surface=surface, size_surface=size_surface, counters=counters), choice
 
 
 def _limits_after(request: Request, surface: AlphaSurface) -> Limits:
@@ -188,51 +180,29 @@ def _limits_after(request: Request, surface: AlphaSurface) -> Limits:
     return replace(limits, size=size, least=least)
 
 
-class _NestedChoice(NamedTuple):
-    """The choice of the outer folds between two plans."""
-
-    plan: Plan
-    data: Data
-    nested: Nested
-    counters: Counters
-    explanation: str
-
-
-def _nested(
-    plan: Plan, data: Data, alphas: Float, request: Request, checkpoint: Checkpoint | None
-) -> _NestedChoice:
+def _nested(job: _Job, alphas: Float) -> _Choice:
     """Choose the penalty in outer folds, and the loss to select by if there are two."""
-
-    def nested(
-        plan: Plan, data: Data, alphas: Float, stages: tuple[int, ...], least: int = 0
-    ) -> Nested:
-        return nested_surface(
-            _task(plan, data, request, least),
-            alphas,
-            None if checkpoint is None else lambda turn: checkpoint.stage(stages[turn]),
-            len(stages) - 1,
-        )
-
+    request, plan, data = job.request, job.plan, job.data
     # Records in a checkpoint: the grid, another loss, penalties beyond the grid.
-    first = nested(plan, data, alphas, (0, *range(2, 2 + _more_penalties(request))))
+    first = job.nested(alphas, (0, *range(2, 2 + _more_penalties(request))))
+    choice = _Choice(job, first.surface, first.counters, first.pair)
     if request.rival is None or first.surface.size == 0:
-        return _NestedChoice(plan, data, first, first.counters, "")
+        return choice
     # A single penalty: the best of several would look good by chance.
     wanted = _RIVAL_PENALTY * problem_scale(data.problem, _diagonal(data))
     alphas = first.surface.alphas
     nearest = alphas[[int(np.argmin(np.abs(np.log(alphas / wanted))))]]
-    other_plan, other_data = replace(plan, loss=request.rival), data
+    other = job._replace(plan=replace(plan, loss=request.rival))
     if (problem := rival_problem(data.problem)) is not data.problem:
-        other_data = other_plan.data(problem, is_shared=True)
-    second = nested(other_plan, other_data, nearest, (1,), first.surface.size)
-    counters = first.counters + second.counters
+        other = other._replace(data=other.plan.data(problem, is_shared=True))
+    second = other.nested(nearest, (1,), first.surface.size)
     count = data.problem.n_weighted
     is_better, explanation = _compare(first, second, request.rival.name, count)
     if data.problem.class_weights is not None:
         explanation = explanation.replace("the error rate", "the error rate (classes weighted)")
     if is_better and second.surface.size > 0:
-        return _NestedChoice(other_plan, other_data, second, counters, explanation)
-    return _NestedChoice(plan, data, first, counters, explanation)
+        choice = _Choice(other, second.surface, first.counters, second.pair)
+    return choice._replace(counters=choice.counters + second.counters, explanation=explanation)
 
 
 def _compare(first: Nested, second: Nested, name: str, n_samples: int) -> tuple[bool, str]:
@@ -264,16 +234,17 @@ def _compare(first: Nested, second: Nested, name: str, n_samples: int) -> tuple[
     )
 
 
-def _grid(data: Data, request: Request, checkpoint: Checkpoint | None) -> Float:
+def _grid(job: _Job) -> Float:
+    request, problem, checkpoint = job.request, job.data.problem, job.checkpoint
     if isinstance(request.alpha, np.ndarray):
         return request.alpha
-    if checkpoint is not None and checkpoint.alphas is not None:
-        return checkpoint.alphas  # with other threads, sums may differ in the last digit
+    if checkpoint is not None and checkpoint.content.alphas is not None:
+        return checkpoint.content.alphas  # with other threads, sums may differ in the last digit
     # With all features more penalties cost next to nothing: try them from the start.
     n_more = _more_penalties(request) if request.alpha_rule == "all_features" else 0
-    alphas = auto_grid(problem_scale(data.problem, _diagonal(data)), n_more)
+    alphas = auto_grid(problem_scale(problem, _diagonal(job.data)), n_more)
     if checkpoint is not None:
-        checkpoint.keep_alphas(alphas)
+        checkpoint.keep(alphas=alphas)
     return alphas
 
 
@@ -288,27 +259,14 @@ def _diagonal(data: Data) -> Float:
     return diagonal
 
 
-def _joint(
-    plan: Plan,
-    data: Data,
-    alphas: Float,
-    request: Request,
-    checkpoint: Checkpoint | None,
-) -> SelectionPath:
+def _joint(job: _Job, alphas: Float) -> SelectionPath:
     """Search the paths of all penalties; returns the one whose loss is the smallest."""
+    request, plan, data, checkpoint = job
     paths: list[SelectionPath] = []
+    setup = Setup(plan, data, request.limits, request.options.watch)
     size = None if request.is_automatic else request.limits.size
     for _ in range(1 + _more_penalties(request)):
-        paths += search_paths(
-            plan,
-            data,
-            alphas,
-            request.limits,
-            request.options.watch,
-            checkpoint,
-            len(paths),
-            request.n_jobs,
-        )
+        paths += search_paths(setup, alphas, checkpoint, len(paths), request.n_jobs)
         paths.sort(key=lambda path: path.settings.alpha)
         surface = joint_surface(paths, request.limits.size, size, data.problem.n_forced)
         if surface.beyond is None or any(path.interrupted for path in paths):
@@ -322,19 +280,18 @@ def _joint(
     return chosen
 
 
-def _all_features(
-    problem: Problem, plan: Plan, data: Data, alphas: Float, checkpoint: Checkpoint | None
-) -> tuple[AlphaSurface, Counters]:
+def _all_features(job: _Job, alphas: Float) -> _Choice:
     """Choose the penalty by the loss with all features, the rule of the paper."""
-    if checkpoint is not None and checkpoint.all_features is not None:
-        return _all_features_surface(alphas, checkpoint.all_features), Counters()
-    loo_data = data if isinstance(data, LooData) else LooData(problem)
+    _, plan, data, checkpoint = job
+    if checkpoint is not None and checkpoint.content.all_features is not None:
+        return _Choice(job, _all_features_surface(alphas, checkpoint.content.all_features))
+    loo_data = data if isinstance(data, LooData) else LooData(data.problem)
     before = 0 if loo_data is not data else loo_data.samples.passes
     losses = all_features_losses(loo_data, alphas, plan.loss)
     if checkpoint is not None:
-        checkpoint.keep_all_features(losses)
+        checkpoint.keep(all_features=losses)
     passes = loo_data.samples.passes - before
-    return _all_features_surface(alphas, losses), Counters(passes=passes)
+    return _Choice(job, _all_features_surface(alphas, losses), Counters(passes=passes))
 
 
 def _all_features_surface(alphas: Float, losses: Float) -> AlphaSurface:

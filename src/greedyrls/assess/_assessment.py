@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import ArrayValue, Float, counted, exported, percent, score
+from .._base import ArrayValue, Float, counted, exported, percent, required, score
 from ..path import CHOSEN as AT_CHOSEN
 from ..path import (
     LOSSES_BEFORE_SIZES,
@@ -468,20 +468,16 @@ class PathAssessment(ArrayValue):
 
     def to_frame(self) -> pandas.DataFrame:
         """A pandas data frame with a row for each size: test, selection and random curves."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError("to_frame needs pandas: pip install 'greedyrls[pandas]'.") from error
-
+        pd = required("pandas", "to_frame needs pandas: pip install 'greedyrls[pandas]'.")
         columns = {}
         for name in ("test", "selection", "random", "optimism"):
             columns[name], columns[f"{name}_error"] = getattr(self, name)
         stability = self.stability.index
         columns["stability"] = np.full(len(self.sizes), np.nan)
         columns["stability"][: len(stability)] = stability
-        return pandas.DataFrame(
-            columns, index=pandas.RangeIndex(1, len(self.sizes) + 1, name="n_features")
-        )
+        sizes = pd.RangeIndex(1, len(self.sizes) + 1, name="n_features")
+        frame: pandas.DataFrame = pd.DataFrame(columns, index=sizes)
+        return frame
 
     def _over_folds(self, losses: Float, is_corrected: bool = False) -> Curve:
         """Return means (k) and standard errors (k) of losses by fold (F × k).

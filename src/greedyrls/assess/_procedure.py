@@ -211,10 +211,12 @@ def make_procedure(
     check_input(X, "assess", "An assessment")
     X, y, sample_weight, groups = rows_here(X, y, sample_weight, groups)
     # Every selection has the same folds, also where they come from a generator.
-    options = replace(options, random_state=make_shuffle(options.random_state))
+    # Threads run several of them, each in one, and the progress shown is that of all.
+    shuffle = make_shuffle(options.random_state)
+    options = replace(options, random_state=shuffle, n_jobs=None, verbose=0)
     y, sample_weight, groups = numpy_of(y), numpy_of(sample_weight), numpy_of(groups)
     targets = make_targets(y, task)
-    problem = problem_of(X, targets.values, options, sample_weight=sample_weight, is_local=True)
+    problem = problem_of(X, targets.values, options, sample_weight=sample_weight)
     problem = supported(problem, ["assess"])
     criterion = options.criterion
     group_of = None if groups is None else one_per_row(groups, problem.n_samples, "groups")

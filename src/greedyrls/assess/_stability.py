@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import ArrayValue, Float, agree, counted, exported, percent, score
+from .._base import ArrayValue, Float, agree, counted, exported, percent, required, score
 from ..path import Methods
 from ._methods import stability_methods
 
@@ -162,16 +162,13 @@ class Stability(ArrayValue):
         k : int, optional
             Number of features, as in `frequencies`.
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError("to_frame needs pandas: pip install 'greedyrls[pandas]'.") from error
-
+        pd = required("pandas", "to_frame needs pandas: pip install 'greedyrls[pandas]'.")
         shares = self.frequencies(k)
         order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)]
-        return pandas.DataFrame(
+        frame: pandas.DataFrame = pd.DataFrame(
             {"index": order, "feature": self.names(order), "frequency": shares[order]}
         )
+        return frame
 
     def methods_text(self) -> str:
         """Return sentences for the methods section of a paper, with references.

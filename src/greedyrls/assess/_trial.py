@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float
-from .._cluster import ClusterFolds
 from .._criteria import (
     LooCurve,
     LooData,
@@ -22,6 +21,7 @@ from .._criteria import (
 )
 from .._features import Chosen
 from .._problem import (
+    ClusterFolds,
     Folds,
     Loss,
     Problem,

@@ -146,7 +146,7 @@ class GreedyRLSBase(OwnInit, NoProbabilities, TakesShape, SelectorMixin, BaseEst
     @property
     def _all_options(self) -> Options:
         """The parameters as options of a selection."""
-        return Options.of_estimator(self, CALLER)
+        return Options.of(vars(self), CALLER)
 
     def _search(
         self,

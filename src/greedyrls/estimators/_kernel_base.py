@@ -145,7 +145,7 @@ class GreedyKernelBase(OwnInit, NoProbabilities, TakesShape, BaseEstimator):
         """Search, and take the model of the size asked for."""
         candidates = self._candidates(X, sample_weight)
         widths = self._gammas(X)
-        options = Options.of_estimator(self, _CALLER)
+        options = Options.of(vars(self), _CALLER)
         # The same folds for every width, and the threads are spent on widths.
         shuffle = make_shuffle(self.random_state)
         options = replace(options, random_state=shuffle, n_jobs=None, memory_limit=None)

@@ -274,7 +274,7 @@ class GreedyRLSRanker(GreedyRLSBase):
     def _options(self, pairs: Pairs | None, n_samples: int) -> Options:
         """The parameters, for a problem whose rows stand for pairs."""
         return replace(
-            Options.of_estimator(self, _CALLER),
+            Options.of(vars(self), _CALLER),
             # Of all samples: an intercept takes the means out, whichever sample is left out.
             fit_intercept=pairs is None,
             cv="loo" if pairs is None else pairs.folds,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from .._base import required
 from ..app import InputColumn, LinearModel, Term
 from ._parts import Exportable, check_name, check_whole_labels, checked, date_words, encoded, shown
 
@@ -54,11 +55,7 @@ def to_onnx(model: Exportable, *, name: str = "predict") -> bytes:
     (['x0'], ['prediction'])
     """
     name, model = check_name(name), checked(model)
-    try:
-        import onnx
-    except ImportError as error:
-        raise ImportError("to_onnx needs onnx: pip install 'greedyrls[onnx]'.") from error
-
+    onnx = required("onnx", "to_onnx needs onnx: pip install 'greedyrls[onnx]'.")
     _check(model)
     graph = _Graph(onnx, {column.name for column in model.columns})
     scores = _scores(graph, model)

@@ -40,6 +40,8 @@ from ._steps import Moments as Moments
 from ._steps import Settings as Settings
 from ._steps import Step as Step
 from ._steps import StopReason as StopReason
+from ._steps import names_of_entries as names_of_entries
+from ._steps import solved as solved
 from ._surface import SAME_ERROR as SAME_ERROR
 from ._surface import AlphaRule as AlphaRule
 from ._surface import AlphaSurface as AlphaSurface

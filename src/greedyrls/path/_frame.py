@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._base import required
+
 if TYPE_CHECKING:
     import pandas
 
@@ -14,11 +16,7 @@ if TYPE_CHECKING:
 
 def path_frame(path: SelectionPath) -> pandas.DataFrame:
     """Return a row for each size, indexed by the number of features."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError("to_frame needs pandas: pip install 'greedyrls[pandas]'.") from error
-
+    pd = required("pandas", "to_frame needs pandas: pip install 'greedyrls[pandas]'.")
     before = np.concatenate(([path.initial_loss], path.losses[:-1]))
     first = [best.runners_up[0] if best.runners_up else (None, np.nan) for best in path.sets]
     runner_names = [None if index is None else path.name_of(index) for index, _ in first]
@@ -26,7 +24,7 @@ def path_frame(path: SelectionPath) -> pandas.DataFrame:
     if path.held_out is not None:
         losses, errors = path.held_out
         honest = {"held_out_loss": losses, "held_out_error": errors}
-    return pandas.DataFrame(
+    frame: pandas.DataFrame = pd.DataFrame(
         {
             **_added(path),
             "loss": path.losses,
@@ -39,8 +37,9 @@ def path_frame(path: SelectionPath) -> pandas.DataFrame:
             "forced": [best.forced for best in path.sets],
             **_seconds(path),
         },
-        index=pandas.RangeIndex(1, len(path) + 1, name="n_features"),
+        index=pd.RangeIndex(1, len(path) + 1, name="n_features"),
     )
+    return frame
 
 
 def _added(path: SelectionPath) -> dict[str, Any]:

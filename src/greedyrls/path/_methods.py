@@ -5,7 +5,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from .._base import agree, count, counted, number, plural, printable
 from ._measures import MEASURES, measure_in_words
@@ -104,16 +104,13 @@ def combined(methods: Methods, assessed: Iterable[HasMethods]) -> Methods:
     return methods
 
 
-def check_task(task: object) -> Task | None:
+def check_task(task: Any) -> Task | None:
     """Check the task that a user names."""
-    for name in get_args(Task):
-        if task == name:
-            known: Task = name
-            return known
-    if task is None:
-        return None
-    names = ", ".join(repr(name) for name in get_args(Task))
-    raise ValueError(f"task must be one of {names} or None, got {task!r}.")
+    if task is not None and task not in get_args(Task):
+        names = ", ".join(repr(name) for name in get_args(Task))
+        raise ValueError(f"task must be one of {names} or None, got {task!r}.")
+    checked: Task | None = task
+    return checked
 
 
 def methods_of(

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg
 
 from .._base import Float, counted, exported, number
 from ._linear import column_count, linear_values
 from ._methods import HasMethods, Task, check_task, combined, methods_of
 from ._sets import best_sets
 from ._size import SizeChoice, model_in_words
-from ._steps import Counters, FeatureSet, Moments, Settings, Step, StopReason
+from ._steps import Counters, FeatureSet, Moments, Settings, Step, StopReason, solved
 from ._surface import AlphaSurface
 
 if TYPE_CHECKING:
@@ -343,13 +342,7 @@ class SelectionPath:
             return moments.correlation
         penalties = self.refit_alphas
         alpha = self.settings.alpha if penalties is None else penalties[size - 1]
-        A, right = moments.penalised(alpha), moments.correlation
-        try:
-            solution = linalg.cho_solve(linalg.cho_factor(A, lower=True), right)
-        except linalg.LinAlgError:
-            # The penalty is below the rounding error of the data: take the minimum-norm solution.
-            solution = linalg.lstsq(A, right)[0]
-        return np.asarray(solution, dtype=np.float64)
+        return solved(moments.penalised(alpha), moments.correlation)
 
     def _offset(self, k: int | None, solution: Float) -> Float:
         """Return the intercepts (t) for coefficients (k × t)."""

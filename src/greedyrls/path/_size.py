@@ -11,7 +11,6 @@ from .._base import Float, counted, exported, number
 from ._surface import SAME_ERROR, difference_errors
 
 SizeRule = Literal["min", "1se"]
-_RULES: dict[str, SizeRule] = {"min": "min", "1se": "1se"}
 
 # Losses this close (relatively) are equal: the smaller size is taken.
 _TIE = 1e-10

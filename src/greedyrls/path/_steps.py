@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
+from operator import add, attrgetter, sub
 from typing import Any, Literal
 
 import numpy as np
+from scipy import linalg
 
-from .._base import Float, exported
+from .._base import ArrayValue, ByValue, Float, exported
 
 Action = Literal["add", "remove"]
 DirectionName = Literal["forward", "backward", "floating", "foba", "swap"]
@@ -75,7 +77,7 @@ _SENTENCES = {
 
 @exported("greedyrls")
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class Step(ByValue):
     """One step of a search.
 
     Attributes
@@ -117,21 +119,10 @@ class Step:
         if not self.features:
             object.__setattr__(self, "features", (self.index,))
 
-    def _key(self) -> tuple[Any, ...]:
-        """Return all fields, with None for NaN, which would not be equal to itself."""
-        values = tuple(getattr(self, one.name) for one in fields(self))
-        return tuple(None if value != value else value for value in values)
-
-    def __eq__(self, other: object) -> bool:
-        return self._key() == other._key() if isinstance(other, Step) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
 
 @exported("greedyrls.path")
-@dataclass(frozen=True, slots=True)
-class FeatureSet:
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureSet(ByValue):
     """The best set of features seen of some size, with the loss of its model.
 
     Attributes
@@ -161,22 +152,9 @@ class FeatureSet:
         """Column numbers, in the order of the search."""
         return self.order[: self.count]
 
-    def __eq__(self, other: object) -> bool:
-        return self._key() == other._key() if isinstance(other, FeatureSet) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def _key(self) -> tuple[Any, ...]:
-        error = None if self.standard_error != self.standard_error else self.standard_error
-        return (
-            self.features,
-            self.loss,
-            error,
-            self.fold_losses,
-            self.runners_up,
-            self.forced,
-        )
+    def _values(self) -> tuple[Any, ...]:
+        _, *values = ByValue._values(self)
+        return self.features, *values  # without what follows them in larger sets
 
 
 @exported("greedyrls")
@@ -202,20 +180,13 @@ class Counters:
     seconds: float = 0.0
 
     def __add__(self, other: Counters) -> Counters:
-        return Counters(
-            self.passes + other.passes,
-            self.exact_evaluations + other.exact_evaluations,
-            self.rebuilds + other.rebuilds,
-            self.seconds + other.seconds,
-        )
+        return Counters(*map(add, _COUNTS(self), _COUNTS(other)))
 
     def __sub__(self, other: Counters) -> Counters:
-        return Counters(
-            self.passes - other.passes,
-            self.exact_evaluations - other.exact_evaluations,
-            self.rebuilds - other.rebuilds,
-            self.seconds - other.seconds,
-        )
+        return Counters(*map(sub, _COUNTS(self), _COUNTS(other)))
+
+
+_COUNTS = attrgetter("passes", "exact_evaluations", "rebuilds", "seconds")
 
 
 @exported("greedyrls.path")
@@ -244,17 +215,26 @@ class Settings:
     @property
     def entry_names(self) -> tuple[str, ...] | None:
         """Names of all columns; the first column of a group has the name of the group."""
-        groups = zip(self.feature_groups or (), self.group_names or (), strict=True)
-        first = {group[0]: name for group, name in groups}
-        names = self.feature_names_in
-        if names is None:
-            names = tuple(f"x{column}" for column in range(self.n_features_in)) if first else None
-        return names and tuple(first.get(column, name) for column, name in enumerate(names))
+        groups, group_names = self.feature_groups or (), self.group_names or ()
+        return names_of_entries(self.n_features_in, self.feature_names_in, groups, group_names)
+
+
+def names_of_entries(
+    n_features: int,
+    names: tuple[str, ...] | None,
+    groups: tuple[tuple[int, ...], ...],
+    group_names: tuple[str, ...],
+) -> tuple[str, ...] | None:
+    """Return names of all columns; the first column of a group has the name of the group."""
+    first = {group[0]: name for group, name in zip(groups, group_names, strict=True)}
+    if names is None:
+        names = tuple(f"x{column}" for column in range(n_features)) if first else None
+    return names and tuple(first.get(column, name) for column, name in enumerate(names))
 
 
 @exported("greedyrls.path")
-@dataclass(frozen=True, slots=True)
-class Moments:
+@dataclass(frozen=True, eq=False)
+class Moments(ByValue, ArrayValue):
     """Second moments of the features of all sets, from which all models on the path follow.
 
     With an intercept they are centred at the weighted means; samples count by their weights.
@@ -266,30 +246,6 @@ class Moments:
     feature_means: Float  # (p); zeros without an intercept
     target_means: Float  # (t)
     penalty: Float | None = None  # (p × p) alpha times this is added; None: the identity
-
-    def _key(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, one.name) for one in fields(self))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Moments):
-            return NotImplemented
-        pairs = zip(self._key(), other._key(), strict=True)
-        return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
-
-    def __hash__(self) -> int:
-        return hash((self.features, self.gram.tobytes(), self.correlation.tobytes()))
-
-    # Arrays lose their read-only flag when copied or pickled: go through the constructor.
-    def __reduce__(self) -> tuple[type[Moments], tuple[Any, ...]]:
-        return Moments, self._key()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Moments:
-        return self
-
-    def __post_init__(self) -> None:
-        for values in self._key():
-            if isinstance(values, np.ndarray):
-                values.flags.writeable = False
 
     def of(self, features: tuple[int, ...]) -> Moments:
         """Return the moments of the given features, in this order."""
@@ -314,3 +270,13 @@ class Moments:
         if self.penalty is None:
             return self.gram + alpha * np.eye(len(self.gram))
         return self.gram + alpha * self.penalty
+
+
+def solved(A: Float, right: Float) -> Float:
+    """Return A⁻¹ B (p × t) for a positive definite A, by a Cholesky factorisation from scratch."""
+    try:
+        solution = linalg.cho_solve(linalg.cho_factor(A, lower=True), right)
+    except linalg.LinAlgError:
+        # The penalty is below the rounding error of the data: take the minimum-norm solution.
+        solution = linalg.lstsq(A, right)[0]
+    return np.asarray(solution, dtype=np.float64)

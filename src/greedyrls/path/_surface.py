@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import ArrayValue, Float, exported, number
+from .._base import ArrayValue, ByValue, Float, exported, number
 
 AlphaRule = Literal["nested", "joint", "all_features"]
 
@@ -23,7 +23,7 @@ _CONTINUOUS = ("squared", "absolute")
 
 @exported("greedyrls")
 @dataclass(frozen=True, eq=False)
-class AlphaSurface(ArrayValue):
+class AlphaSurface(ByValue, ArrayValue):
     """Losses for each penalty (rows) and number of features (columns), and the penalty chosen.
 
     Attributes
@@ -64,33 +64,6 @@ class AlphaSurface(ArrayValue):
     alpha: float
     size: int
     initial_fold_losses: Float | None = None
-
-    def _arrays(self) -> tuple[Float | None, ...]:
-        return (
-            self.alphas,
-            self.losses,
-            self.standard_errors,
-            self.fold_losses,
-            self.fold_shares,
-            self.initial_fold_losses,
-        )
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, AlphaSurface):
-            return NotImplemented
-        return (self.rule, self.folds, self.alpha, self.size) == (
-            other.rule,
-            other.folds,
-            other.alpha,
-            other.size,
-        ) and all(
-            (one is None) == (two is None)
-            and (one is None or np.array_equal(one, _filled(two), equal_nan=True))
-            for one, two in zip(self._arrays(), other._arrays(), strict=True)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.rule, self.folds, self.alpha, self.size, self.losses.tobytes()))
 
     @property
     def row(self) -> int:
@@ -164,10 +137,6 @@ class AlphaSurface(ArrayValue):
         if len(alphas) < 3 or 0 < row < len(alphas) - 1:
             return None
         return float(alphas[row] * (alphas[row] / alphas[1 if row == 0 else row - 1]))
-
-
-def _filled(values: Float | None) -> Float:
-    return np.empty(0) if values is None else values
 
 
 def best_pair(losses: Float, least: int) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._base import Float, counted
+from .._base import Float, counted, required
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -55,11 +55,9 @@ _DECADES = 3.0
 
 def new_axes(width: float = 7.5, height: float = 4.5) -> Axes:
     """Return the axes of a new figure."""
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError("Plots need matplotlib: pip install 'greedyrls[plot]'.") from error
-    _, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
+    missing = "Plots need matplotlib: pip install 'greedyrls[plot]'."
+    pyplot = required("matplotlib.pyplot", missing)
+    ax: Axes = pyplot.subplots(figsize=(width, height), layout="constrained")[1]
     return ax
 
 
