@@ -131,12 +131,13 @@ def test_bounds_of_correlated_columns(loop: str, tail: float, seed: int) -> None
     assert_same_path(path, numpy_path(case, n_runners_up=8, search="exhaustive"), case)
 
 
-def test_passes_for_anchors_are_counted() -> None:
+def test_passes_for_anchors_are_counted(tune: Tune) -> None:
     """C makes the products of an anchor if X is in C order; else NumPy does, which counts them."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((90, 12)) @ rng.standard_normal((12, 400))
     X += 0.3 * rng.standard_normal((90, 400))
     y = 0.2 * X[:, :5].sum(axis=1) + 3.0 * rng.standard_normal(90)
+    tune(compiled_fetches=False)
     passes = []
     for columns in (X, np.asfortranarray(X)):
         with trapped() as traps:

@@ -140,6 +140,8 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     ),
     # Elements of X from which a single search has threads over rows rather than compiled steps.
     "threads_over_rows": constant("_select._request._WORTH_THREADS"),
+    # Whether compiled searches compute the Gram columns that they lack by themselves.
+    "compiled_fetches": constant("_steppers._compiled_rows._MAY_FETCH"),
     # Threads that share the columns of a product in compiled code.
     "product_threads": answer("_base._blas._Limit.n_threads"),
     # Elements of X from which compiled searches run in threads.
