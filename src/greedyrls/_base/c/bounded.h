@@ -391,7 +391,8 @@ static int add_bounded(Search *search, int64_t index, const Best *best, double *
     for (int64_t first = 0; first < n; first += TILE) {
         const int64_t count = first + TILE < n ? TILE : n - first;
         if (has_kernel(search))
-            factor_kernel_tile(search, column, 1.0 / root, on_chosen, overlap, first, count, l + first, q + first);
+            factor_kernel_tile(search, column, 1.0 / root, on_chosen, overlap, first, count, l + first,
+                               q + first);
         else factor_tile(search, column, 1.0 / root, on_chosen, both, first, count, l + first, q + first);
         if (index >= first && index < first + count) l[index] = root;
         follow_tile(search, best, along, first, count, l + first, q + first);
