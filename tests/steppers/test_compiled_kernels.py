@@ -18,6 +18,7 @@ from internals import (
     Limits,
     LooData,
     NumericalWarning,
+    Setup,
     Stop,
     StoredKernelMatrix,
     Watch,
@@ -76,7 +77,8 @@ class Centers:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NumericalWarning)
             plan, data = self.data(search)
-            return search_path(plan, data, self.alpha, Limits(self.k), Watch(n_runners_up))
+            setup = Setup(plan, data, Limits(self.k), Watch(n_runners_up))
+            return search_path(setup, self.alpha)
 
 
 def by_numpy(case: Centers, **options: Any) -> SelectionPath:
@@ -332,7 +334,7 @@ def test_likely_centres_are_candidates() -> None:
 
     with trapped() as traps:
         traps.around("make the anchor of compiled steps", noted)
-        path = search_path(plan, data, 0.1, Limits(30), Watch(0))
+        path = search_path(Setup(plan, data, Limits(30), Watch(0)), 0.1)
     assert any(len(features) > 1 for features in guesses)
     for features in guesses:
         assert len(set(features)) == len(features)

@@ -14,7 +14,8 @@
 #define SPANNED 1e-8
 #define LEAST_PIVOT 1e-16
 #define NEGATIVE 1e-9
-/* The recurrences know a pivot up to DRIFT_BOUND: whether a centre is spanned is in doubt so near to SPANNED. */
+/* The recurrences know a pivot up to DRIFT_BOUND, and so not whether a centre so near to SPANNED is
+ * spanned. */
 #define NEAR_SPANNED (3.0 * DRIFT_BOUND / SPANNED)
 
 static int has_kernel(const Search *search) {
@@ -39,7 +40,8 @@ static void pull(const Search *search, int64_t index, const double *beta, double
 
 /* α ‖k(·, c_i) − Σ_u β_u k(·, c_u)‖² of a centre and its `pulled`; if that is below 0 by more than rounding,
  * the kernel is not positive semidefinite, and the general engine is to say so. */
-static double function_norm(Search *search, int64_t index, const double *beta, const double *pulled) {
+static double function_norm(Search *search, int64_t index, const double *beta,
+                            const double *pulled) {
     const int64_t s = search->size, capacity = search->capacity, n = search->rows->n;
     const double own = search->alpha * search->rows->kernel_diagonal[index];
     double norm = own;
