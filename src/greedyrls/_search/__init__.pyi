@@ -10,6 +10,9 @@ from ._checkpoint import FoldRecord as FoldRecord
 from ._checkpoint import Identity as Identity
 from ._checkpoint import check_file as check_file
 from ._directions import steps_up_to as steps_up_to
+from ._known_steps import NOTHING_KNOWN as NOTHING_KNOWN
+from ._known_steps import KnownSteps as KnownSteps
+from ._known_steps import PathSteps as PathSteps
 from ._plan import Data as Data
 from ._plan import Plan as Plan
 from ._plan import check_jobs as check_jobs
@@ -21,11 +24,8 @@ from ._plan import make_plan as make_plan
 from ._plan import n_classes as n_classes
 from ._plan import positive_rows as positive_rows
 from ._plan import rows_for_refit as rows_for_refit
-from ._run import NOTHING_KNOWN as NOTHING_KNOWN
 from ._run import Callback as Callback
-from ._run import KnownSteps as KnownSteps
 from ._run import Limits as Limits
-from ._run import PathSteps as PathSteps
 from ._run import Setup as Setup
 from ._run import Watch as Watch
 from ._run import exchange_path as exchange_path

@@ -37,7 +37,7 @@ from .._base import (
     write_document,
 )
 from ..path import PATH_FORMAT, STEP_CODEC, SelectionPath, Step, StopReason, is_function
-from ._run import KnownSteps, SearchRecord
+from ._known_steps import KnownSteps, SearchRecord
 
 FORMAT = "greedyrls.checkpoint"
 VERSION = 2  # since 2, outer folds can grow, and store the loss without features and its error

@@ -12,7 +12,8 @@ from .._criteria import NumericalLimit, backward_state
 from .._problem import Problem
 from ..path import Counters, FeatureSet, SelectionPath, Step, StopReason, best_sets
 from ._directions import backward
-from ._run import KnownSteps, Run, Setup, is_same_loss, settings_of
+from ._known_steps import KnownSteps
+from ._run import Run, Setup, is_same_loss, settings_of
 from ._searching import costs_at_most, n_entries
 
 

@@ -13,9 +13,10 @@ from .._problem import Problem
 from .._steppers import CompiledSearch, can_compile, compiled_search
 from ..path import Counters, SelectionPath
 from ._checkpoint import Checkpoint
+from ._known_steps import NOTHING_KNOWN, KnownSteps
 from ._paths import backward_path
 from ._plan import Plan
-from ._run import NOTHING_KNOWN, UNWATCHED, KnownSteps, Search, Setup
+from ._run import UNWATCHED, Search, Setup
 
 _COMPILED_LOSSES = ("squared", "absolute", "zero_one", "balanced_zero_one")
 

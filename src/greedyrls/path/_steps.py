@@ -226,7 +226,8 @@ def names_of_entries(
     group_names: tuple[str, ...],
 ) -> tuple[str, ...] | None:
     """Return names of all columns; the first column of a group has the name of the group."""
-    first = {group[0]: name for group, name in zip(groups, group_names, strict=True)}
+    named = zip(groups, group_names, strict=True) if groups else ()
+    first = {group[0]: name for group, name in named}
     if names is None:
         names = tuple(f"x{column}" for column in range(n_features)) if first else None
     return names and tuple(first.get(column, name) for column, name in enumerate(names))
