@@ -18,7 +18,24 @@ typedef struct {
     int64_t n_gathered, most_gathered; /* numbers of columns of X */
 } OwnRows;
 
+OwnRows *own_rows_of(PyObject *capsule);
 const Rows *rows_of(PyObject *capsule);
+
+/* Rows, in rows_module.c. */
+PyObject *new_rows(PyObject *module, PyObject *arguments);
+PyObject *let_fetch(PyObject *module, PyObject *arguments);
+PyObject *products(PyObject *module, PyObject *arguments);
+PyObject *forget(PyObject *module, PyObject *capsule);
+
+/* Searches, in search_module.c. */
+PyObject *new_search(PyObject *module, PyObject *arguments);
+PyObject *steps(PyObject *module, PyObject *arguments);
+PyObject *add(PyObject *module, PyObject *arguments);
+PyObject *read_numbers(PyObject *module, PyObject *arguments);
+PyObject *lowest(PyObject *module, PyObject *arguments);
+PyObject *likely(PyObject *module, PyObject *arguments);
+PyObject *set_anchor(PyObject *module, PyObject *arguments);
+PyObject *loo_curve(PyObject *module, PyObject *arguments);
 
 /* A contiguous array of `count` numbers of a format ("d" or "q"); NULL with an error set. */
 void *numbers(PyObject *object, Py_buffer *view, char format, Py_ssize_t count, int flags);
