@@ -42,6 +42,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "take a compiled step": (_COMPILED_STEP, _COMPILED_FOLD_STEP),
     "remove by compiled steps": ("_steppers._compiled_moves.MovingStepper.remove",),
     "make rows for compiled steps": ("_steppers._compiled_rows.CompiledRows.__init__",),
+    "fetch for compiled steps": ("_steppers._compiled_rows.CompiledRows._fetch",),
     "make the anchor of compiled steps": ("_steppers._compiled_rows.CompiledRows.anchor_products",),
     "find wrong predictions": ("_rows.tiles.loo_wrong",),
     # Folds, penalties and the procedure around the search.

@@ -232,16 +232,16 @@ class CompiledStepper:
     def _note(self, place: int) -> int:
         """Let the state know of a feature: what others read of it."""
         state, log = self._state, self._log
-        index, others = int(log.best[place, 0]), log.best[place, 1:].tolist()
+        index = int(log.best[place, 0])
         note_step(state.features, index, log.products[place, : self._size + 1])
         state.barred[index] = np.inf
         self._note_model(log.sums[place].copy())
         if isinstance(state, LossState):
             state.remember(self._measured[place])
-        losses = log.losses[place, 1:].tolist()
-        self.runners_up = tuple(
-            (other, loss) for other, loss in zip(others, losses, strict=True) if other >= 0
-        )
+        if self._width > 1:
+            others, losses = log.best[place, 1:].tolist(), log.losses[place, 1:].tolist()
+            pairs = zip(others, losses, strict=True)
+            self.runners_up = tuple((other, loss) for other, loss in pairs if other >= 0)
         return index
 
     def _note_model(self, sums: Float) -> None:

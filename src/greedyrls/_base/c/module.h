@@ -16,6 +16,8 @@ typedef struct {
     int n_running;     /* searches that may read them; changed with the interpreter lock only */
     int64_t n_kept, most_kept;         /* Gram columns that searches computed; 0: they ask for them */
     int64_t n_gathered, most_gathered; /* numbers of columns of X */
+    double *spare; /* memory for so many Gram columns more */
+    int64_t n_spare;
 } OwnRows;
 
 OwnRows *own_rows_of(PyObject *capsule);

@@ -170,6 +170,9 @@ PyObject *gram_columns(PyObject *module, PyObject *arguments)
 #define WIDTH_MARGIN 2
 /* X of so few numbers stays in the cache, so that a pass for few columns costs little. */
 #define CACHED_X (1 << 20)
+/* Gram columns that share an array, if it has at least so many numbers. */
+#define MANY_COLUMNS 32
+#define LARGE_ARRAY (1 << 19)
 
 static int64_t least_of_two(int64_t a, int64_t b)
 {
@@ -222,7 +225,24 @@ static int keep(OwnRows *own, double *memory)
         free(memory);
     const int is_kept = capsule != NULL && PyList_Append(own->kept, capsule) == 0;
     Py_XDECREF(capsule);
+    PyErr_Clear(); /* for lack of memory the column is asked for */
     return is_kept;
+}
+
+/* Memory for Gram columns that rows own. Long ones are many to an array, for its pages to be large. */
+static double *reserve(OwnRows *own, int64_t count)
+{
+    const int64_t n = own->rows.n;
+    if (own->n_spare < count) {
+        const int64_t many = n * MANY_COLUMNS < LARGE_ARRAY || count > MANY_COLUMNS ? count : MANY_COLUMNS;
+        double *memory = large_array(many * n);
+        if (!keep(own, memory))
+            return NULL;
+        own->spare = memory, own->n_spare = many;
+    }
+    double *columns = own->spare;
+    own->spare += count * n, own->n_spare -= count;
+    return columns;
 }
 
 int fetch_ahead(OwnRows *own, Search *search, int64_t n_more, PyThreadState **thread)
@@ -233,31 +253,31 @@ int fetch_ahead(OwnRows *own, Search *search, int64_t n_more, PyThreadState **th
     if (count < 1 || own->n_kept + count > own->most_kept)
         return 0;
     put_likely_first(search, count);
-    double *values = large_array(count * n), *columns = NULL;
+    PyEval_RestoreThread(*thread);
+    double *values = reserve(own, count), *columns = NULL;
+    if (values != NULL && rows->packed == NULL && own->n_gathered + count * ld <= own->most_gathered) {
+        columns = large_array(count * ld);
+        columns = keep(own, columns) ? columns : NULL;
+    }
+    *thread = PyEval_SaveThread();
     if (values == NULL)
         return 0;
     if (rows->packed != NULL)
         search_variant()->products(rows, search->ahead, count, values);
     else {
-        if (own->n_gathered + count * ld <= own->most_gathered)
-            columns = large_array(count * ld);
         multiply_columns(rows, search->ahead, count, values, columns, search->n_threads);
         search->n_passes++;
     }
     search->n_fetched = search->size;
     PyEval_RestoreThread(*thread);
-    const int is_kept = keep(own, values), has_columns = is_kept && columns != NULL && keep(own, columns);
-    if (!is_kept)
-        free(columns);
-    for (int64_t k = 0; is_kept && k < count; k++) {
+    for (int64_t k = 0; k < count; k++) {
         /* Searches in other threads may have computed the same numbers. */
         const int64_t index = search->ahead[k];
         rows->gram[index] = values + k * n;
-        if (has_columns)
+        if (columns != NULL)
             rows->columns[index] = columns + k * ld;
     }
-    own->n_kept += count, own->n_gathered += has_columns ? count * ld : 0;
-    PyErr_Clear(); /* for lack of memory the column is asked for */
+    own->n_kept += count, own->n_gathered += columns == NULL ? 0 : count * ld;
     *thread = PyEval_SaveThread();
-    return is_kept;
+    return 1;
 }

@@ -240,6 +240,6 @@ PyObject *forget(PyObject *module, PyObject *capsule)
     memset((void *)own->rows.kernels, 0, (size_t)own->rows.n * sizeof(double *));
     if (PyList_SetSlice(own->kept, 0, PyList_Size(own->kept), NULL))
         return NULL;
-    own->n_kept = own->n_gathered = 0;
+    own->n_kept = own->n_gathered = own->n_spare = 0;
     Py_RETURN_TRUE;
 }
