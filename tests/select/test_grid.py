@@ -90,7 +90,7 @@ def test_what_grows_is_the_literal_surface(tune: Tune) -> None:
             step = np.sqrt(10.0)
             alphas = sorted([*alphas, alphas[0] / step if row == 0 else alphas[-1] * step])
         grew.add(len(alphas))
-        assert_allclose(path.surface.alphas, alphas, rtol=1e-9)
+        assert_allclose(path.surface.alphas, alphas, rtol=1e-8)  # they have nine digits
         assert_allclose(path.surface.losses, losses, rtol=1e-8)
         assert path.surface.row == row
     assert len(grew) > 1

@@ -19,7 +19,7 @@ def native() -> ModuleType | None:
     if os.environ.get("GREEDYRLS_COMPILED") == "0":
         return None
     try:
-        module = importlib.import_module("._compiled", __package__)
+        return importlib.import_module("._compiled", __package__)
     except ModuleNotFoundError:
         return None
     except ImportError as error:
@@ -30,6 +30,3 @@ def native() -> ModuleType | None:
             stacklevel=2,
         )
         return None
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=module.forget_helpers)
-    return module

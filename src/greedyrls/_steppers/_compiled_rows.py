@@ -192,7 +192,7 @@ class CompiledRows:
         self._most_gathered = max(_LEAST_GATHERED_BYTES, int(self._n_bytes * _GATHERED_SHARE)) // 8
         if self.fetches:
             module.let_fetch(self.handle, self._most_kept, self._most_gathered)
-        self._n_kept = self._n_gathered = 0
+        self._n_gathered = 0
 
     def _cut(self, values: Float) -> Float:
         """Numbers (… × m) of the rows that count."""
@@ -261,12 +261,12 @@ class CompiledRows:
 
     def _make_room(self, count: int) -> None:
         """Drop what is kept if so many Gram columns more are too many."""
-        full = self._n_kept + count > self._most_kept
-        if full and self._forget(self._n_kept > 2 * self._most_kept):
+        n_kept = self._module.kept(self.handle)
+        full = n_kept + count > self._most_kept
+        if full and self._forget(n_kept > 2 * self._most_kept):
             for index in list(self.gram.waiting):
                 self.gram.waiting.pop(index)
-            self._n_kept = self._n_gathered = 0
-        self._n_kept += count
+            self._n_gathered = 0
 
     def _kernels(self, indices: Sequence[int]) -> Float | None:
         """Return k(c_i, ·) of all centres (c × n), if features are kernel functions."""

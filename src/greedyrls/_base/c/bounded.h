@@ -251,7 +251,7 @@ static void follow_share(void *context, int64_t share) {
 static int add_bounded(Search *search, int64_t index, const Best *best, double *work) {
     const Rows *rows = search->rows;
     const int64_t s = search->size, n = rows->n, t = rows->t, capacity = search->capacity;
-    const double *column = rows->gram[index], delta = best->delta, root = sqrt(delta);
+    const double *column = COLUMN(rows->gram, index), delta = best->delta, root = sqrt(delta);
     double *on_chosen = work, *both = on_chosen + capacity, *overlap = both + capacity;
     double *along = overlap + capacity;
     for (int64_t u = 0; u < s; u++) on_chosen[u] = search->L[u * n + index] / root;
@@ -291,7 +291,7 @@ static int is_open(double bound, double limit) {
 
 /* Add the best candidate, unless its Gram column is missing, or rounding may decide. */
 static int take_best(Search *search, int64_t index, Best *taken, double *work) {
-    if (search->rows->gram[index] == NULL) return NEEDS_COLUMN;
+    if (COLUMN(search->rows->gram, index) == NULL) return NEEDS_COLUMN;
     take_bounded(search, index, taken, work);
     if (!is_safe(search, index, taken->z, taken->delta)) return IN_DOUBT;
     return add_bounded(search, index, taken, work);
@@ -314,16 +314,16 @@ static void note_decided(Search *search, int64_t count, const int64_t *best, con
 /* Candidates without a Gram column that are likely wanted next: those of least loss, then of lowest bound. */
 static void rank_ahead(Search *search, const Scored *scored, int64_t count, const int64_t *best) {
     int64_t order[MOST_AHEAD];
-    search->n_ahead = 0;
-    for (int64_t k = 0; k < count && best[k] >= 0; k++)
-        if (search->rows->gram[best[k]] == NULL) search->ahead[search->n_ahead++] = best[k];
+    search->ahead[0] = best[0], search->n_ahead = 1; /* which the step waits for */
+    for (int64_t k = 1; k < count && best[k] >= 0; k++)
+        if (COLUMN(search->rows->gram, best[k]) == NULL) search->ahead[search->n_ahead++] = best[k];
     int64_t found = lowest_among(scored->loss, NULL, scored->count, MOST_AHEAD, order);
     for (int64_t k = 0; k < found && search->n_ahead < MOST_AHEAD; k++)
-        if (search->rows->gram[scored->index[order[k]]] == NULL)
+        if (COLUMN(search->rows->gram, scored->index[order[k]]) == NULL)
             search->ahead[search->n_ahead++] = scored->index[order[k]];
     found = lowest_among(search->bounds, NULL, search->rows->n, MOST_AHEAD, order);
     for (int64_t k = 0; k < found && search->n_ahead < MOST_AHEAD; k++)
-        if (search->rows->gram[order[k]] == NULL) search->ahead[search->n_ahead++] = order[k];
+        if (COLUMN(search->rows->gram, order[k]) == NULL) search->ahead[search->n_ahead++] = order[k];
 }
 
 static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, double *losses,

@@ -117,7 +117,8 @@ static void products(const Rows *rows, const int64_t *indices, int64_t count, do
 static const double *column_of(Search *search, int64_t i) {
     const Rows *rows = search->rows;
     if (rows->packed != NULL) return rows->packed + i * rows->ld;
-    if (rows->columns[i] != NULL) return rows->columns[i];
+    const double *gathered = COLUMN(rows->columns, i);
+    if (gathered != NULL) return gathered;
     for (int64_t k = 0; k < N_RECENT; k++)
         if (search->recent_index[k] == i) return search->recent + k * rows->ld;
     const int64_t place = search->n_gathered++ % N_RECENT;

@@ -4,7 +4,6 @@
  * Everything that takes long runs without the interpreter lock.
  */
 #include "module.h"
-#include "team.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -90,19 +89,12 @@ static PyObject *variant_name(PyObject *module, PyObject *Py_UNUSED(arguments))
     return PyUnicode_FromString(variant->name);
 }
 
-static PyObject *without_helpers(PyObject *module, PyObject *Py_UNUSED(arguments))
-{
-    (void)module;
-    forget_helpers();
-    Py_RETURN_NONE;
-}
-
 static PyMethodDef functions[] = {
-    {"forget_helpers", without_helpers, METH_NOARGS, "Begin without threads, after a fork."},
     {"variant", variant_name, METH_NOARGS, "The variant in use: avx512, avx2 or baseline."},
     {"new_rows", new_rows, METH_VARARGS, "What searches on the same rows share."},
     {"let_fetch", let_fetch, METH_VARARGS, "Let searches compute Gram columns."},
     {"products", products, METH_VARARGS, "Gram columns of some features."},
+    {"kept", kept, METH_O, "The number of Gram columns."},
     {"forget", forget, METH_O, "Drop all Gram columns."},
     {"new_search", new_search, METH_VARARGS, "A search at the model without features."},
     {"steps", steps, METH_VARARGS, "Take steps, and say why not more."},

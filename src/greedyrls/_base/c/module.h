@@ -14,7 +14,7 @@ typedef struct {
     int has_x;
     PyObject *kept; /* a list of what Gram columns, and columns of X, are in */
     int n_running;     /* searches that may read them; changed with the interpreter lock only */
-    int64_t n_kept, most_kept;         /* Gram columns that searches computed; 0: they ask for them */
+    int64_t n_kept, most_kept;         /* Gram columns; 0: searches ask for them */
     int64_t n_gathered, most_gathered; /* numbers of columns of X */
     double *spare; /* memory for so many Gram columns more */
     int64_t n_spare;
@@ -28,6 +28,7 @@ PyObject *new_rows(PyObject *module, PyObject *arguments);
 PyObject *let_fetch(PyObject *module, PyObject *arguments);
 PyObject *products(PyObject *module, PyObject *arguments);
 PyObject *forget(PyObject *module, PyObject *capsule);
+PyObject *kept(PyObject *module, PyObject *capsule);
 
 /* Searches, in search_module.c. */
 PyObject *new_search(PyObject *module, PyObject *arguments);

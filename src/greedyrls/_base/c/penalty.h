@@ -74,7 +74,7 @@ static int is_nearly_spanned(const Search *search, int64_t i, double scale) {
 /* P of a centre that is being added: its row for all candidates, and its entries of P_SS. */
 static void keep_penalty(Search *search, int64_t index, double delta) {
     const int64_t s = search->size, n = search->rows->n, capacity = search->capacity;
-    const double *RESTRICT kernel = search->rows->kernels[index], alpha = search->alpha;
+    const double *RESTRICT kernel = COLUMN(search->rows->kernels, index), alpha = search->alpha;
     double *RESTRICT row = search->P + s * n;
     for (int64_t i = 0; i < n; i++) row[i] = alpha * kernel[i];
     row[index] = alpha * search->rows->kernel_diagonal[index];

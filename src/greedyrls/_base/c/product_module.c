@@ -250,18 +250,24 @@ int fetch_ahead(OwnRows *own, Search *search, int64_t n_more, PyThreadState **th
     Rows *rows = &own->rows;
     const int64_t n = rows->n, ld = rows->ld;
     const int64_t count = width_of(search, n_more);
-    if (count < 1 || own->n_kept + count > own->most_kept)
+    if (count < 1)
         return 0;
     put_likely_first(search, count);
     PyEval_RestoreThread(*thread);
-    double *values = reserve(own, count), *columns = NULL;
-    if (values != NULL && rows->packed == NULL && own->n_gathered + count * ld <= own->most_gathered) {
-        columns = large_array(count * ld);
-        columns = keep(own, columns) ? columns : NULL;
+    /* A search in another thread may have computed it in the meantime. */
+    const int is_there = rows->gram[search->ahead[0]] != NULL;
+    double *values = NULL, *columns = NULL;
+    if (!is_there && own->n_kept + count <= own->most_kept && (values = reserve(own, count)) != NULL) {
+        own->n_kept += count;
+        if (rows->packed == NULL && own->n_gathered + count * ld <= own->most_gathered) {
+            columns = large_array(count * ld);
+            columns = keep(own, columns) ? columns : NULL;
+            own->n_gathered += columns == NULL ? 0 : count * ld;
+        }
     }
     *thread = PyEval_SaveThread();
     if (values == NULL)
-        return 0;
+        return is_there;
     if (rows->packed != NULL)
         search_variant()->products(rows, search->ahead, count, values);
     else {
@@ -269,15 +275,10 @@ int fetch_ahead(OwnRows *own, Search *search, int64_t n_more, PyThreadState **th
         search->n_passes++;
     }
     search->n_fetched = search->size;
-    PyEval_RestoreThread(*thread);
     for (int64_t k = 0; k < count; k++) {
-        /* Searches in other threads may have computed the same numbers. */
-        const int64_t index = search->ahead[k];
-        rows->gram[index] = values + k * n;
         if (columns != NULL)
-            rows->columns[index] = columns + k * ld;
+            PUBLISH(rows->columns, search->ahead[k], columns + k * ld);
+        PUBLISH(rows->gram, search->ahead[k], values + k * n);
     }
-    own->n_kept += count, own->n_gathered += columns == NULL ? 0 : count * ld;
-    *thread = PyEval_SaveThread();
     return 1;
 }

@@ -211,11 +211,12 @@ PyObject *products(PyObject *module, PyObject *arguments)
     if (is_right && PyList_Append(own->kept, out) == 0 && PyList_Append(own->kept, columns) == 0
         && PyList_Append(own->kept, kernels) == 0)
         for (Py_ssize_t k = 0; k < count; k++) {
-            own->rows.gram[features[k]] = values + k * n;
             if (gathered != NULL)
-                own->rows.columns[features[k]] = gathered + k * ld;
+                PUBLISH(own->rows.columns, features[k], gathered + k * ld);
             if (penalties != NULL)
-                own->rows.kernels[features[k]] = penalties + k * n;
+                PUBLISH(own->rows.kernels, features[k], penalties + k * n);
+            PUBLISH(own->rows.gram, features[k], values + k * n);
+            own->n_kept++;
         }
     for (int k = 0; k < 3; k++)
         PyBuffer_Release(&room[k]);
@@ -223,6 +224,14 @@ PyObject *products(PyObject *module, PyObject *arguments)
     if (PyErr_Occurred())
         return NULL;
     Py_RETURN_NONE;
+}
+
+/* kept(rows): how many Gram columns are kept. */
+PyObject *kept(PyObject *module, PyObject *capsule)
+{
+    (void)module;
+    const OwnRows *own = own_rows_of(capsule);
+    return own == NULL ? NULL : PyLong_FromLongLong((long long)own->n_kept);
 }
 
 /* forget(rows): drop all Gram columns, and return True; False if a search in another thread may read

@@ -60,7 +60,7 @@ static int step(Search *search, int64_t n_runners_up, int64_t *best, double *los
 
 static int add(Search *search, int64_t index) {
     if (search->size >= search->capacity) return DONE;
-    if (!search->keeps_z && search->rows->gram[index] == NULL) return search->wanted = index, NEEDS_COLUMN;
+    if (!search->keeps_z && COLUMN(search->rows->gram, index) == NULL) return search->wanted = index, NEEDS_COLUMN;
     double *work = malloc(work_size(search) * sizeof(double));
     if (work == NULL) return NO_MEMORY;
     int result;
@@ -80,6 +80,7 @@ static int add(Search *search, int64_t index) {
 
 /* Whether `set_anchor` can make the products of an anchor. */
 static int makes_anchors(const Rows *rows) {
+    if (rows->kernel_diagonal != NULL) return 0; /* whoever makes it brings a Gram column along */
     return rows->packed != NULL || (MULTIPLIES && has_plain_rows(rows));
 }
 
@@ -100,22 +101,23 @@ static void anchor_share(void *context, int64_t share) {
     for (int64_t k = 0; k < rows->t; k++) centre(rows, all->totals[k], start, stop, all->out + k * n);
 }
 
-/* X'a (t × n) of the anchor, from packed columns or X; 0 without memory. */
+/* X'a (t × n) of the anchor a = g, from packed columns or X; 0 without memory. */
 static int anchor_products(Search *search, double *RESTRICT out) {
     const Rows *rows = search->rows;
     const int64_t m = rows->m, n = rows->n, t = rows->t, ld = rows->ld;
     if (rows->packed != NULL) {
         for (int64_t k = 0; k < t; k++)
             for (int64_t i = 0; i < n; i++)
-                out[k * n + i] = dot(rows->packed + i * ld, search->anchor + k * ld, ld);
+                out[k * n + i] = dot(rows->packed + i * ld, search->g + k * ld, ld);
         return 1;
     }
-    double *v = malloc((size_t)(t * (m + 1)) * sizeof(double)), *totals = v + t * m;
+    double *v = malloc((size_t)(t * (m + 1)) * sizeof(double));
     if (v == NULL) return 0;
+    double *totals = v + t * m;
     for (int64_t k = 0; k < t; k++) {
         totals[k] = 0.0;
         for (int64_t j = 0; j < m; j++) {
-            const double a = search->anchor[k * ld + j];
+            const double a = search->g[k * ld + j];
             v[k * m + j] = rows->root == NULL ? a : rows->root[j] * a;
             totals[k] += v[k * m + j];
         }
@@ -131,9 +133,9 @@ static int anchor_products(Search *search, double *RESTRICT out) {
 static int set_anchor(Search *search, const double *given) {
     const Rows *rows = search->rows;
     const int64_t n = rows->n, t = rows->t, ld = rows->ld, s = search->size, capacity = search->capacity;
-    memcpy(search->anchor, search->g, (size_t)(t * ld) * sizeof(double));
     if (given != NULL) memcpy(search->anchored, given, (size_t)(t * n) * sizeof(double));
     else if (!anchor_products(search, search->anchored)) return 0;
+    memcpy(search->anchor, search->g, (size_t)(t * ld) * sizeof(double));
     search->n_passes += given == NULL;
     for (int64_t k = 0; k < t; k++) {
         double *RESTRICT anchored = search->anchored + k * n;

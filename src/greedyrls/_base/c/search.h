@@ -25,6 +25,15 @@
 /* Columns scored lately that are kept, where X is not packed. */
 #define N_RECENT 64
 
+/* Pointers to columns, which searches read while another thread adds some: the numbers are there first. */
+#if defined(__GNUC__) || defined(__clang__)
+#define COLUMN(columns, i) __atomic_load_n(&(columns)[i], __ATOMIC_ACQUIRE)
+#define PUBLISH(columns, i, values) __atomic_store_n(&(columns)[i], values, __ATOMIC_RELEASE)
+#else
+#define COLUMN(columns, i) ((columns)[i])
+#define PUBLISH(columns, i, values) ((columns)[i] = (values))
+#endif
+
 enum loss { SQUARED = 0, ABSOLUTE = 1, ZERO_ONE = 2, BALANCED = 3 };
 
 /* Why a search leaves the next step to others; the order is that of `_compiled_stepper.py`. */

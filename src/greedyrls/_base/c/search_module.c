@@ -217,19 +217,18 @@ static void write_step(const Search *search, Log *log, int64_t place)
 }
 
 /* Whether the search has what a step asked for; else it is for others to give. */
-static int helps_itself(PyObject *capsule, Search *search, int answer, int64_t n_more,
+static int helps_itself(OwnRows *own, Search *search, int answer, int64_t n_more,
                         PyThreadState **thread)
 {
-    OwnSearch *own = PyCapsule_GetPointer(capsule, SEARCH);
     if (answer == NEEDS_ANCHOR)
         return search_variant()->makes_anchors(search->rows) && search_variant()->set_anchor(search, NULL);
     if (answer == NEEDS_COLUMN)
-        return fetch_ahead(own_rows_of(own->rows), search, n_more, thread);
+        return fetch_ahead(own, search, n_more, thread);
     return 0;
 }
 
 /* Steps until there is no room for more, or one cannot be taken: why it cannot, else TAKEN. */
-static int take_steps(PyObject *capsule, Search *search, Log *log, int64_t n_more, int64_t *count,
+static int take_steps(OwnRows *own, Search *search, Log *log, int64_t n_more, int64_t *count,
                       PyThreadState **thread)
 {
     for (*count = 0; *count < log->room; (*count)++) {
@@ -237,7 +236,7 @@ static int take_steps(PyObject *capsule, Search *search, Log *log, int64_t n_mor
         do
             result = search_variant()->step(search, log->width - 1, log->best + *count * log->width,
                                    log->losses + *count * log->width);
-        while (helps_itself(capsule, search, result, n_more - *count, thread));
+        while (helps_itself(own, search, result, n_more - *count, thread));
         if (result != TAKEN)
             return result;
         write_step(search, log, *count);
@@ -287,8 +286,9 @@ PyObject *steps(PyObject *module, PyObject *arguments)
         int *n_running = running_on(capsule);
         (*n_running)++;
         search->n_threads = n_threads;
+        OwnRows *own = own_rows_of(((OwnSearch *)PyCapsule_GetPointer(capsule, SEARCH))->rows);
         PyThreadState *thread = PyEval_SaveThread();
-        result = take_steps(capsule, search, &log, n_more, &count, &thread);
+        result = take_steps(own, search, &log, n_more, &count, &thread);
         PyEval_RestoreThread(thread);
         (*n_running)--;
     }

@@ -11,7 +11,9 @@
 #ifdef _WIN32
 #include <windows.h>
 #else
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #endif
 
 #define MOST_HELPERS 63
@@ -24,15 +26,23 @@
 #define ADD(a, value) __atomic_fetch_add(a, value, __ATOMIC_SEQ_CST)
 #define EXCHANGE(a, value) __atomic_exchange_n(a, value, __ATOMIC_SEQ_CST)
 #else
-#define LOAD(a) _InterlockedOr64(a, 0)
-#define STORE(a, value) _InterlockedExchange64(a, value)
-#define ADD(a, value) _InterlockedExchangeAdd64(a, value)
-#define EXCHANGE(a, value) _InterlockedExchange64(a, value)
+#define EXCHANGE(a, value)                                                                         \
+    ((intptr_t)InterlockedExchangePointer((void *volatile *)(a), (void *)(intptr_t)(value)))
+#define STORE(a, value) ((void)EXCHANGE(a, value))
+#define LOAD(a) add_to(a, 0)
+#define ADD(a, value) add_to(a, value)
+#ifdef _WIN64
+#define add_to(a, value) _InterlockedExchangeAdd64((volatile long long *)(a), value)
+#else
+#define add_to(a, value) _InterlockedExchangeAdd((volatile long *)(a), value)
 #endif
-typedef volatile long long Shared;
+#endif
+typedef volatile intptr_t Shared; /* as wide as the processor changes at once */
 
 #if defined(__x86_64__) || defined(__i386__)
 #define PAUSE() __builtin_ia32_pause()
+#elif defined(__aarch64__) && !defined(_WIN32)
+#define PAUSE() __asm__ __volatile__("isb" ::: "memory")
 #elif defined(_WIN32)
 #define PAUSE() YieldProcessor()
 #else
@@ -52,7 +62,7 @@ static struct {
     Shared n_working; /* helpers that may hold a share */
     RunShare run;
     void *context;
-    int n_helpers;
+    int n_helpers, may_start_none;
     Helper helpers[MOST_HELPERS];
 } team;
 
@@ -68,7 +78,7 @@ static void let_others_run(void)
 static void take_shares(void)
 {
     for (;;) {
-        const long long share = ADD(&team.n_left, -1) - 1;
+        const intptr_t share = ADD(&team.n_left, -1) - 1;
         if (share < 0)
             return;
         team.run(team.context, share);
@@ -79,7 +89,7 @@ static void help(void *argument)
 {
     Helper *helper = argument;
 #ifdef PY_HAVE_THREAD_NATIVE_ID
-    STORE(&helper->id, (long long)PyThread_get_thread_native_id());
+    STORE(&helper->id, (intptr_t)PyThread_get_thread_native_id());
 #endif
     for (;;) {
         int looks = LOOKS;
@@ -99,13 +109,21 @@ static void help(void *argument)
     }
 }
 
+#ifndef _WIN32
+static void *help_in_thread(void *helper)
+{
+    help(helper);
+    return NULL;
+}
+#endif
+
 /* Linux starts a thread on the processor of the one that wakes it, where it waits for the next tick of
  * the scheduler, some milliseconds, before it is moved: so it must not run there. */
 static void send_elsewhere(Helper *helper)
 {
 #if defined(__linux__) && defined(CPU_SETSIZE)
     const int here = sched_getcpu();
-    const long long id = LOAD(&helper->id);
+    const intptr_t id = LOAD(&helper->id);
     cpu_set_t allowed;
     if (here < 0 || id == 0 || here == helper->avoided
         || sched_getaffinity(0, sizeof allowed, &allowed))
@@ -118,18 +136,49 @@ static void send_elsewhere(Helper *helper)
 #endif
 }
 
+/* Start a thread for a helper; false if the system allows no more. */
+static int start(Helper *helper)
+{
+#ifdef _WIN32
+    return PyThread_start_new_thread(help, helper) != (unsigned long)-1;
+#else
+    /* Signals are for the threads of the interpreter. The stack has room for tiles. */
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, before;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, (size_t)1 << 20);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failed = pthread_create(&thread, &attributes, help_in_thread, helper);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return !failed;
+#endif
+}
+
 /* How many helpers there are, of as many as are wanted. */
 static int have_helpers(int64_t wanted)
 {
-    while (team.n_helpers < wanted && team.n_helpers < MOST_HELPERS) {
+#ifndef _WIN32
+    static int is_registered;
+    if (!is_registered)
+        is_registered = pthread_atfork(NULL, NULL, forget_helpers) == 0;
+#endif
+    while (!team.may_start_none && team.n_helpers < wanted && team.n_helpers < MOST_HELPERS) {
         Helper *helper = &team.helpers[team.n_helpers];
         helper->is_asleep = helper->id = 0, helper->avoided = -1;
         helper->wake = PyThread_allocate_lock();
         if (helper->wake == NULL)
             break;
         PyThread_acquire_lock(helper->wake, WAIT_LOCK);
-        if (PyThread_start_new_thread(help, helper) == (unsigned long)-1)
+        if (!start(helper)) {
+            PyThread_release_lock(helper->wake);
+            PyThread_free_lock(helper->wake);
+            team.may_start_none = 1;
             break;
+        }
         team.n_helpers++;
     }
     return team.n_helpers < wanted ? team.n_helpers : (int)wanted;
@@ -165,5 +214,6 @@ void in_shares(int64_t n_threads, int64_t n_shares, RunShare run, void *context)
 
 void forget_helpers(void)
 {
-    team.is_busy = team.n_left = team.n_working = team.n_helpers = 0;
+    team.is_busy = team.n_left = team.n_working = 0;
+    team.n_helpers = team.may_start_none = 0;
 }

@@ -10,7 +10,7 @@ typedef void (*RunShare)(void *context, int64_t share);
  * What a share computes must not depend on who runs it, nor on the other shares. */
 void in_shares(int64_t n_threads, int64_t n_shares, RunShare run, void *context);
 
-/* After a fork there is no helper any more. */
+/* A process that was forked has no helpers, and starts its own. */
 void forget_helpers(void);
 
 #endif
