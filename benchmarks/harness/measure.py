@@ -18,9 +18,10 @@ from . import machine
 
 T = TypeVar("T")
 
-# Idle BLAS threads may spin for a while after their last task and share the cores with what is
-# timed next, which may use another BLAS (NumPy's and SciPy's differ) or be another process.
-SETTLE_SECONDS = 0.05
+# Idle BLAS threads may spin for a while after their last task (OpenBLAS: a tenth of a second) and
+# share the cores with what is timed next, which may use another BLAS (NumPy's and SciPy's differ)
+# or be another process.
+SETTLE_SECONDS = 0.2
 FINISH_SECONDS = 30.0  # a process may have others to end, such as the workers of a cluster
 
 
