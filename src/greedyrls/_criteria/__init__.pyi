@@ -51,4 +51,5 @@ from ._search_state import open_candidates as open_candidates
 from ._state import DRIFT_BOUND as DRIFT_BOUND
 from ._state import MARGIN as MARGIN
 from ._state import SelectionState as SelectionState
+from ._state import is_loss_known as is_loss_known
 from ._state import place_noted as place_noted

@@ -125,7 +125,7 @@ class ManyFoldState(FoldMeans, SelectionState):
 
     data: ManyFoldData
     fold_losses: Float
-    is_known = True  # compiled steps look at the losses of folds, before they go on from a model
+    checks_losses_of_folds = True
     _largest_d = 1.0
 
     def __init__(self, data: ManyFoldData, alpha: float, loss: Loss, capacity: int) -> None:

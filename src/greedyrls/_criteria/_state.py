@@ -25,6 +25,7 @@ from .._features import (
     Ranking,
     extend_model,
     follow_spread,
+    inverse_pivots,
     move_to,
     note_model,
     penalty_of,
@@ -83,6 +84,8 @@ class SelectionState(SearchState):
     features: FeatureSpace
     samples: SampleSpace
     fold_losses: Float | None = None  # leave-one-out has no splits
+    # Whether compiled steps look at the losses of folds, before they go on from a model.
+    checks_losses_of_folds = False
 
     def __init__(
         self, data: LooData, alpha: float, capacity: int, loss: Loss | None = None
@@ -103,23 +106,6 @@ class SelectionState(SearchState):
     def loss_sum(self) -> float:
         """The leave-one-out loss of the current model as a sum over rows and targets."""
         return total_of(self.statistics.g_r)
-
-    @property
-    def is_known(self) -> bool:
-        """Whether the loss is known to `KNOWN_LOSS`, as compiled code estimates it as well.
-
-        z of a feature is known to `Z_ROUNDING` of its length, and so are r, relative to y, and d:
-        e = r/d is then known to as much of (|y| + |e|)/d.
-        """
-        statistics = self.statistics
-        total = self.loss_sum
-        known = np.sqrt(total_of(self.target_energy)) + np.sqrt(total)
-        means = self.start.means[self.selected]
-        scales = self.features.scale[self.selected]
-        scales = scales + FAR_ROUNDING * self.start.total_weight * np.square(means)
-        growth = np.max(scales * self.features.inverse_pivots, initial=1.0)
-        rounding = Z_ROUNDING * np.sqrt(growth * total_of(statistics.g_g)) * known
-        return bool(rounding <= KNOWN_LOSS * max(total, total_of(self.data.statistics.g_r)))
 
     def mean_loss(self, total: float) -> float:
         """Convert a sum over rows and targets to the weighted mean over both."""
@@ -301,3 +287,22 @@ def _feature_space(data: LooData, alpha: float, capacity: int, barred: Float) ->
         return DeviceFeatures(*arguments, capacity, barred)
     pairs = None if data.layout.is_single else GroupPairs(data.layout, data.pairs, data.pairs)
     return FeatureSpace(*arguments, capacity, pairs)
+
+
+def is_loss_known(state: SelectionState) -> bool:
+    """Whether the loss is known to `KNOWN_LOSS`, as compiled code estimates it as well.
+
+    z of a feature is known to `Z_ROUNDING` of its length, and so are r, relative to y, and d:
+    e = r/d is then known to as much of (|y| + |e|)/d.
+    """
+    if state.checks_losses_of_folds:
+        return True
+    statistics, space = state.statistics, state.features
+    total = state.loss_sum
+    known = np.sqrt(total_of(state.target_energy)) + np.sqrt(total)
+    means = state.start.means[state.selected]
+    scales = space.scale[state.selected]
+    scales = scales + FAR_ROUNDING * state.start.total_weight * np.square(means)
+    growth = np.max(scales * inverse_pivots(space), initial=1.0)
+    rounding = Z_ROUNDING * np.sqrt(growth * total_of(statistics.g_g)) * known
+    return bool(rounding <= KNOWN_LOSS * max(total, total_of(state.data.statistics.g_r)))

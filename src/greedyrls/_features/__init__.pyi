@@ -17,6 +17,7 @@ from ._feature_space import FeatureSpace as FeatureSpace
 from ._feature_space import Pivot as Pivot
 from ._feature_space import entries as entries
 from ._feature_space import extend_model as extend_model
+from ._feature_space import inverse_pivots as inverse_pivots
 from ._feature_space import note_model as note_model
 from ._feature_space import note_set as note_set
 from ._feature_space import note_step as note_step

@@ -183,12 +183,6 @@ class FeatureSpace:
         """Return A_ii, the scale of a feature's pivot."""
         return float(self._squares[index] + self.penalty.of(index))
 
-    @property
-    def inverse_pivots(self) -> Float:
-        """1/δ of the chosen features when they were added, (|S|)."""
-        pivots: Float = np.square(np.diagonal(self._inverse)[: self.size])
-        return pivots
-
     def set_anchor(self, products: Float) -> None:
         """Set the anchor a from a·x_i of all features (t × n); stores a·z_i."""
         s = self.size
@@ -297,6 +291,12 @@ class FeatureSpace:
         self._gram = np.pad(self._gram, padding)
         self._weights = np.pad(self._weights, (padding, (0, 0)))
         self._chosen = np.pad(self._chosen, padding)
+
+
+def inverse_pivots(space: FeatureSpace) -> Float:
+    """Return 1/δ of the chosen features when they were added, (|S|)."""
+    pivots: Float = np.square(np.diagonal(space._inverse)[: space.size])
+    return pivots
 
 
 def note_step(space: FeatureSpace, index: int, products: Float) -> None:

@@ -20,6 +20,7 @@ from .._criteria import (
     LeaveOneOut,
     SelectionState,
     State,
+    is_loss_known,
     open_candidates,
     place_noted,
 )
@@ -180,7 +181,7 @@ class Moves:
 
     def __init__(self, stepper: MovingStepper) -> None:
         self._stepper = stepper
-        self._stepping = Stepping(stepper, lambda: stepper.state.is_known)
+        self._stepping = Stepping(stepper, lambda: is_loss_known(stepper.state))
 
     def step(self, last: int) -> int | None:
         """The feature that was added; None if the criterion is to take this step."""

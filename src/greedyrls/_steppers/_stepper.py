@@ -6,7 +6,14 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Protocol
 
-from .._criteria import Criterion, FoldState, LeaveOneOut, SelectionState, State
+from .._criteria import (
+    Criterion,
+    FoldState,
+    LeaveOneOut,
+    SelectionState,
+    State,
+    is_loss_known,
+)
 
 # Steps until a stepper is asked again at most, after it left many to the criterion.
 _LONGEST_PAUSE = 15
@@ -128,7 +135,7 @@ def stepping_for(state: State, criterion: Criterion, n_runners_up: int) -> Stepp
         from ._compiled_stepper import compiled_stepper
 
         stepper = compiled_stepper(state, criterion, n_runners_up)
-        return None if stepper is None else Stepping(stepper, lambda: state.is_known)
+        return None if stepper is None else Stepping(stepper, lambda: is_loss_known(state))
     if isinstance(criterion, LeaveOneOut) and not n_runners_up:
         from ._recorded import RecordedStepper  # which loads all that devices need
 
