@@ -313,7 +313,7 @@ def check_n_features(n_features: Any, problem: Problem, name: str = "n_features"
 def _check_array(X: Any) -> Any:
     """Return X as a two-dimensional numeric array or sparse matrix, without a copy if it is one."""
     if type(X) is np.ndarray and _has_numbers(X) and X.ndim == 2 and X.size:
-        return X  # as check_array would return it, in a twentieth of a millisecond
+        return X  # check_array would return the same array, only later
     check = partial(
         check_array,
         accept_sparse=True,
@@ -342,10 +342,8 @@ def _check_targets(y: Any, n_samples: int) -> tuple[Float, bool]:
         raise ValueError(f"y must have 1 or 2 dimensions, got an array of shape {shape}.")
     is_checked = type(y) is np.ndarray and y.dtype == np.float64 and y.size
     try:
-        Y = (
-            y
-            if is_checked
-            else check_array(
+        if not is_checked:
+            y = check_array(
                 y,
                 dtype=np.float64,
                 ensure_2d=False,
@@ -353,14 +351,13 @@ def _check_targets(y: Any, n_samples: int) -> tuple[Float, bool]:
                 ensure_min_features=0,
                 input_name="y",
             )
-        )
     except ValueError as error:
         if "could not convert" not in str(error):
             raise
         raise ValueError(
             f"y must be numeric ({error}); for class labels use GreedyRLSClassifier."
         ) from error
-    Y = np.require(Y, requirements="A")  # compiled code reads no other arrays
+    Y = np.require(y, requirements="A")  # compiled code reads no other arrays
     _check_finite(Y, "y")
     check_consistent_length(np.broadcast_to(0, n_samples), Y)
     single = Y.ndim == 1

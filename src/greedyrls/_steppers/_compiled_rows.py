@@ -117,7 +117,7 @@ def rows_of(
 
 
 def passes_of(module: ModuleType, search: object) -> int:
-    """Return how many passes over X a search in C has made for anchors."""
+    """Return how many passes over X a search in C has made."""
     passes = np.empty(1)
     module.read(search, "passes", passes)
     return int(passes[0])

@@ -215,8 +215,8 @@ PyObject *products(PyObject *module, PyObject *arguments)
                 PUBLISH(own->rows.columns, features[k], gathered + k * ld);
             if (penalties != NULL)
                 PUBLISH(own->rows.kernels, features[k], penalties + k * n);
+            own->n_kept += own->rows.gram[features[k]] == NULL;
             PUBLISH(own->rows.gram, features[k], values + k * n);
-            own->n_kept++;
         }
     for (int k = 0; k < 3; k++)
         PyBuffer_Release(&room[k]);
