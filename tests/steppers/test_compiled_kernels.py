@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiled_steps import Answers, n_taken, needs_compiled_steps
+from compiled_steps import Answers, answers_noted, n_taken, needs_compiled_steps
 from greedyrls import GreedyKernelRLS, SelectionPath, StopReason
 from internals import (
     Kernel,
@@ -19,7 +19,6 @@ from internals import (
     LooData,
     NumericalWarning,
     Setup,
-    Stop,
     StoredKernelMatrix,
     Watch,
     make_plan,
@@ -88,16 +87,8 @@ def by_numpy(case: Centers, **options: Any) -> SelectionPath:
 
 
 def compiled(case: Centers, **options: Any) -> tuple[SelectionPath, Answers]:
-    """The path, and what the compiled stepper answered each time that it was asked."""
-    answers: Answers = []
-
-    def noted(original: Any, *arguments: Any) -> int | Stop:
-        answer: int | Stop = original(*arguments)
-        answers.append(answer)
-        return answer
-
-    with trapped() as traps:
-        traps.around("take a compiled step", noted)
+    """The path, the features of compiled steps, and why there were no more of them."""
+    with answers_noted() as answers:
         return case.path(**options), answers
 
 
@@ -254,7 +245,7 @@ def test_little_room(tune: Tune) -> None:
     case = many(3)
     expected = by_numpy(case)
     tune(compiled_first_room=3, compiled_gram_bytes=0, compiled_least_kept=5)
-    with tuned(compiled_stepper_room_bytes=0):
+    with tuned(compiled_room_bytes=0):
         path, answers = compiled(case)
     assert n_taken(answers) >= 30
     assert_same(case, path, expected)

@@ -48,18 +48,25 @@ def in_loop(name: str) -> Iterator[list[Any]]:
 
 
 def compiled_path(case: Case, loop: str = "kept", **options: Any) -> tuple[SelectionPath, Answers]:
-    """The path, and what the compiled stepper answered each time that it was asked."""
-    answers: Answers = []
-
-    def noted(original: Any, *arguments: Any) -> int | Stop:
-        answer: int | Stop = original(*arguments)
-        answers.append(answer)
-        return answer
-
-    with in_loop(loop), trapped() as traps:
-        traps.around("take a compiled step", noted)
+    """The path, the features of compiled steps, and why there were no more of them."""
+    with in_loop(loop), answers_noted() as answers:
         path = _path(case, options)
     return path, answers
+
+
+@contextmanager
+def answers_noted() -> Iterator[Answers]:
+    """The features of compiled steps, and why there were no more of them, within the context."""
+    answers: Answers = []
+
+    def noted(original: Any, *arguments: Any) -> Any:
+        answer = original(*arguments)
+        answers.extend([answer] if isinstance(answer, Stop) else answer.best[:, 0].tolist())
+        return answer
+
+    with trapped() as traps:
+        traps.around("let C take steps", noted)
+        yield answers
 
 
 def _path(case: Case, options: dict[str, Any]) -> SelectionPath:

@@ -13,8 +13,11 @@ from typing import Any
 
 import pytest
 
-# Compiled steps choose and add in one call.
-_COMPILED_STEP = "_steppers._compiled_stepper.CompiledStepper.step"
+# Compiled steps choose and add in one call: those of a search in C alone, and of a stepper.
+_COMPILED_STEP = (
+    "_search._searching.compiled_step",
+    "_steppers._compiled_stepper.CompiledStepper.step",
+)
 _COMPILED_FOLD_STEP = "_steppers._compiled_folds.CompiledFoldStepper.step"
 
 POINTS: dict[str, tuple[str, ...]] = {
@@ -23,7 +26,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "score candidates": ("_criteria._samples.SampleSpace.score",),
     "advance rows": (
         "_criteria._samples.SampleSpace.advance",
-        _COMPILED_STEP,
+        *_COMPILED_STEP,
         _COMPILED_FOLD_STEP,
     ),
     "ask cluster": ("_cluster._dask.DaskExecutor.each",),
@@ -37,9 +40,10 @@ POINTS: dict[str, tuple[str, ...]] = {
     "note a step of folds of the device": ("_criteria._fold_state.FoldState.note_step",),
     "take Gram columns": ("_features._gram.GramColumns.take",),
     # Leave-one-out: the search.
-    "choose by leave-one-out": ("_criteria._leave_one_out.LeaveOneOut.choose", _COMPILED_STEP),
-    "add feature": ("_criteria._state.SelectionState.add", _COMPILED_STEP),
-    "take a compiled step": (_COMPILED_STEP, _COMPILED_FOLD_STEP),
+    "choose by leave-one-out": ("_criteria._leave_one_out.LeaveOneOut.choose", *_COMPILED_STEP),
+    "add feature": ("_criteria._state.SelectionState.add", *_COMPILED_STEP),
+    "take a compiled step": (*_COMPILED_STEP, _COMPILED_FOLD_STEP),
+    "let C take steps": ("_steppers._compiled_search.CompiledSearch.take",),
     "remove by compiled steps": ("_steppers._compiled_moves.MovingStepper.remove",),
     "make rows for compiled steps": ("_steppers._compiled_rows.CompiledRows.__init__",),
     "fetch for compiled steps": ("_steppers._compiled_rows.CompiledRows._fetch",),

@@ -100,7 +100,7 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
             | {
                 "_steppers._compiled_stepper.native": lambda: None,
                 "_steppers._compiled_moves.native": lambda: None,
-                "_search._searches.native": lambda: None,
+                "_search._setup.native": lambda: None,
                 "_criteria._curves.native": lambda: None,
             },
             True: {},
@@ -209,13 +209,10 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Bytes of Gram columns that are kept, and the fewest columns.
     "compiled_gram_bytes": constant("_steppers._compiled_rows._GRAM_BYTES"),
     "compiled_least_kept": constant("_steppers._compiled_rows._LEAST_KEPT"),
-    # Bytes that a compiled search of an outer fold may take for more features than at first.
+    # Bytes that a compiled search may take for more features than at first.
     "compiled_room_bytes": constant("_steppers._compiled_search.ROOM_BYTES"),
-    # The same of a search that the state follows.
-    "compiled_stepper_room_bytes": constant("_steppers._compiled_stepper.ROOM_BYTES"),
     # Features that a compiled search has room for at first.
     "compiled_first_room": constant(
-        "_steppers._compiled_stepper.FIRST_ROOM",
         "_steppers._compiled_search.FIRST_ROOM",
         "_steppers._compiled_folds.FIRST_ROOM",
     ),

@@ -43,10 +43,12 @@ from ._leave_one_out import first_width as first_width
 from ._loo_data import LooData as LooData
 from ._loo_data import share_columns as share_columns
 from ._loo_loss import LossState as LossState
+from ._loo_loss import losses_of as losses_of
 from ._many_folds import ManyFoldData as ManyFoldData
 from ._many_folds import ManyFoldState as ManyFoldState
 from ._many_folds import suits_many_folds as suits_many_folds
 from ._removals import choose_removal as choose_removal
+from ._search_state import moments_of_set as moments_of_set
 from ._search_state import open_candidates as open_candidates
 from ._state import DRIFT_BOUND as DRIFT_BOUND
 from ._state import MARGIN as MARGIN

@@ -119,15 +119,25 @@ class LooData(SearchData):
 
     def loss_and_error(self, statistics: SampleStatistics) -> tuple[float, float]:
         """Return the leave-one-out loss, a weighted mean, and its standard error."""
-        weights, weight = self.samples.weights, self.start.total_weight
-        n = weights.n_weighted
-        mean = total_of(statistics.g_r) / (weight * len(statistics.g_r))
+        mean = total_of(statistics.g_r) / (self.start.total_weight * len(statistics.g_r))
+        return mean, math.sqrt(max(self._variance(mean, statistics), 0.0)) / self.start.total_weight
+
+    def losses_and_errors(self, statistics: SampleStatistics) -> tuple[Float, Float]:
+        """Return the same for several models, (c) and (c), whose sums are (c × t) and (c)."""
+        n_targets = statistics.g_r.shape[1]
+        means = statistics.g_r.sum(axis=1) / (self.start.total_weight * n_targets)
+        variances = np.maximum(self._variance(means, statistics), 0.0)
+        return means, np.sqrt(variances) / self.start.total_weight
+
+    def _variance(self, mean: Any, statistics: SampleStatistics) -> Any:
+        """Return the variance of the loss as a weighted sum, of one model or several."""
+        weights = self.samples.weights
         squares = (
             statistics.loss_squares
             - 2.0 * mean * statistics.loss_weights
             + mean * mean * weights.weight_squares
         )
-        return mean, math.sqrt(max(squares, 0.0) * n / (n - 1)) / weight
+        return squares * weights.n_weighted / (weights.n_weighted - 1)
 
 
 def _rows_of(problem: Problem, blocks: Sequence[Handle], executor: Executor | None) -> SampleSpace:

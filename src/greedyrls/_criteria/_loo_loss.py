@@ -83,13 +83,6 @@ class LossState(SelectionState):
         """Standard error of that loss over samples; NaN where the loss has none."""
         return self._loss_and_error()[1]
 
-    def measured(self, r: Float, d: Float) -> list[tuple[float, float]]:
-        """Return losses and standard errors of models from their r (c × t × m) and d (c × m)."""
-        (block,) = self.samples.blocks
-        moments = moments_of(block, self.criterion_loss, r, d)
-        errors = np.sqrt(np.maximum(np.diagonal(moments.covariance()), 0.0))
-        return list(zip(moments.values().tolist(), errors.tolist(), strict=True))
-
     def remember(self, measured: tuple[float, float]) -> None:
         """Take loss and standard error from a stepper, which has measured them."""
         self._remembered = measured
@@ -162,6 +155,13 @@ class LossState(SelectionState):
         )
         losses = _losses_of(self, models, self.criterion_loss, self.factors)
         return losses, self.tolerances(losses)
+
+
+def losses_of(data: LooData, loss: Loss, r: Float, d: Float) -> tuple[Float, Float]:
+    """Return losses and standard errors of models from their r (c × t × m) and d (c × m)."""
+    (block,) = data.samples.blocks
+    moments = moments_of(block, loss, r, d)
+    return moments.values(), np.sqrt(np.maximum(np.diagonal(moments.covariance()), 0.0))
 
 
 class _Models(NamedTuple):

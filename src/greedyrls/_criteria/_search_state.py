@@ -10,7 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import REFINED_PIVOT, Float, Handle, numbers_on, put, take, to_host, true_indices
+from .._base import (
+    HOST,
+    REFINED_PIVOT,
+    ArrayLocation,
+    Float,
+    Handle,
+    numbers_on,
+    put,
+    take,
+    to_host,
+    true_indices,
+)
 from .._features import FeatureSpace, FoldSpace, GramColumns, Ranking
 from .._problem import Loss, Problem, layout_of
 from .._rows import BlockSet, Removals
@@ -292,7 +303,7 @@ class SearchState(ABC):
 
         Where the search may move to any set, these are all features that were ever chosen.
         """
-        start, chosen = self.start, self.selected
+        chosen = self.selected
         if self._columns.kept is None:
             gram = self._chosen_gram.copy()
         else:
@@ -300,17 +311,23 @@ class SearchState(ABC):
             columns = self._columns.of(chosen)
             gram = (columns if columns.ndim == 2 else columns[-1])[:, chosen]
             gram = 0.5 * (gram + gram.T)
-            gram[np.diag_indices(len(chosen))] = start.diagonal[chosen]
-        where = numbers_on(self.samples.feature_location, np.array(chosen, dtype=np.intp))
-        correlation, means = to_host(take(start.correlation, where), take(start.means, where))
-        return Moments(
-            tuple(chosen),
-            gram,
-            correlation.T.copy(),
-            means,
-            start.target_means.copy(),
-            self.features.penalty.matrix(),
-        )
+            gram[np.diag_indices(len(chosen))] = self.start.diagonal[chosen]
+        location, matrix = self.samples.feature_location, self.features.penalty.matrix()
+        return moments_of_set(self.start, chosen, gram, matrix, location)
+
+
+def moments_of_set(
+    start: StartSums,
+    chosen: Sequence[int],
+    gram: Float,
+    matrix: Float | None,
+    location: ArrayLocation = HOST,
+) -> Moments:
+    """Return the moments of chosen features from X_S'X_S, and the matrix that α multiplies."""
+    where = numbers_on(location, np.array(chosen, dtype=np.intp))
+    correlation, means = to_host(take(start.correlation, where), take(start.means, where))
+    target_means = start.target_means.copy()
+    return Moments(tuple(chosen), gram, correlation.T.copy(), means, target_means, matrix)
 
 
 def inverse_of(state: SearchState, order: list[int], gram: Float) -> Float:

@@ -111,6 +111,12 @@ class SampleStatistics(NamedTuple):
         """Return the statistics that lie one after the other in a vector, (6t + 4)."""
         return cls(*values[:-4].reshape(6, -1), *values[-4:].tolist())
 
+    @classmethod
+    def of_models(cls, values: Float) -> SampleStatistics:
+        """Return the statistics of several models, (c × 6t + 4), with one more axis (c) each."""
+        by_target = values[:, :-4].reshape(len(values), 6, -1)
+        return cls(*by_target.transpose(1, 0, 2), *values[:, -4:].T)
+
 
 class RoughSums(NamedTuple):
     """Sums over a sample of rows of positive weight, to find columns with large means."""

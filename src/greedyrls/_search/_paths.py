@@ -13,8 +13,9 @@ from .._problem import Problem
 from ..path import Counters, FeatureSet, SelectionPath, Step, StopReason, best_sets
 from ._directions import backward
 from ._known_steps import KnownSteps
-from ._run import Run, Setup, is_same_loss, settings_of
+from ._run import Run, is_same_loss, settings_of
 from ._searching import costs_at_most, n_entries
+from ._setup import Setup
 
 
 def backward_path(

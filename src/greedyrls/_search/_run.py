@@ -6,13 +6,13 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .._base import NumericalWarning, Progress, counted, progress_bar
-from .._criteria import Criterion, NumericalLimit, Spanned
+from .._criteria import NumericalLimit, Spanned
 from .._problem import Problem
 from .._steppers import LostDigits
 from ..path import (
@@ -24,69 +24,15 @@ from ..path import (
     StopReason,
     best_sets,
 )
-from ._directions import exchanges, moves, retreat, set_after
+from ._directions import exchanges, retreat, set_after
+from ._engine import Engine, Searched
 from ._known_steps import NOTHING_KNOWN, KnownSteps
 from ._plan import AnyState, Data, Plan, has_compiled_steps
-from ._searching import forward, ignore_rounding, replay_together
-
-Callback = Callable[[Step], Any]
+from ._searching import ignore_rounding, replay_together
+from ._setup import Limits, Setup, Watch
 
 # Recorded and replayed losses may differ by rounding only.
 _SAME_LOSS = 1e-6
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The conditions that end a search."""
-
-    size: int
-    patience: int | None = None
-    tol: float = 0.0
-    least: int = 0  # no early stop before this size
-    by_budget: bool = False  # no size is set: the budget ends the search
-
-    @property
-    def capacity(self) -> int:
-        """The initial capacity of arrays: small if the search will likely stop early."""
-        is_fixed = self.patience is None and not self.by_budget
-        return self.size if is_fixed else min(self.size, 64)
-
-    def is_stale(self, losses: Sequence[float], forced: int = 0) -> bool:
-        """Return whether no loss improved by `tol` (relative) in the last `patience` steps.
-
-        The losses of forced features, which come first, do not count.
-        """
-        if self.patience is None or len(losses) < self.least:
-            return False
-        best, age = np.inf, 0
-        for loss in losses[forced:]:
-            if best == np.inf or loss < best - self.tol * abs(best):
-                best, age = loss, 0
-            else:
-                age += 1
-        return age >= self.patience
-
-
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """Options for recording and reporting the progress of a search."""
-
-    n_runners_up: int = 0
-    callback: Callback | None = None
-    verbose: int = 0
-
-
-UNWATCHED = Watch()
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What searches with several penalties have in common."""
-
-    plan: Plan
-    data: Data
-    limits: Limits
-    watch: Watch = UNWATCHED
 
 
 class Run:
@@ -232,12 +178,11 @@ class Search:
         log: KnownSteps = NOTHING_KNOWN,
     ) -> None:
         self._setup, self._alpha = setup, alpha
-        self._has_stepper = True
-        self._spent = Counters(passes=first_pass)
         self._began = time.perf_counter() if began is None else began
-        self._start()
-        self._initial_loss, is_swap = self._state.loss, setup.plan.direction.name == "swap"
         done, stopped = log.stored
+        self._engine = Engine(setup, alpha, is_new=not done)
+        self._engine.spent += Counters(passes=first_pass)
+        is_swap = setup.plan.direction.name == "swap"
         self._half: Step | None = None  # of an exchange
         if is_swap and not stopped and done and done[-1].action == "remove":
             *whole, half = done
@@ -252,15 +197,7 @@ class Search:
             self._run.stop_reason = StopReason.CALLBACK
         elif self._run.is_stale():
             self._run.stop_reason = StopReason.NO_IMPROVEMENT
-        self._steps = self._remaining()
-
-    def _start(self) -> None:
-        plan, limits = self._setup.plan, self._setup.limits
-        self._state, self._criterion = plan.search(
-            self._setup.data, self._alpha, limits.capacity, self._has_stepper
-        )
-        if plan.direction.name != "forward":
-            self._state.keep_columns()
+        self._steps = self._engine.steps(done)
 
     def _replayed(
         self, done: tuple[Step, ...], stopped: bool, log: KnownSteps
@@ -269,7 +206,7 @@ class Search:
         if not done:
             return done, stopped
         try:
-            different = first_difference(self._state, done, self._initial_loss)
+            different = first_difference(self._engine.state, done, self._engine.initial_loss)
         except NumericalLimit:
             pass  # rounding may decide whether a step can still be computed
         else:
@@ -277,19 +214,8 @@ class Search:
                 return done, stopped
             if (error := log.refusal(*different)) is not None:
                 raise error
-        self._start()
+        self._engine.restart(self._engine.has_stepper)
         return (), False
-
-    def _remaining(self) -> Iterator[Step]:
-        """Return the steps after those that are done."""
-        return _remaining(
-            self._setup,
-            self._state,
-            self._criterion,
-            self._done,
-            self._initial_loss,
-            self._has_stepper,
-        )
 
     def path(self, size: int | None = None) -> SelectionPath:
         """Return the path to a size, or to the end; only a search that adds can pause."""
@@ -306,52 +232,24 @@ class Search:
         compiled. To let the general engine take over is not enough: its own rounding depends on how
         it came to a model.
         """
-        state, self._has_stepper = self._state, False
-        self._spent += Counters(state.passes, state.exact_evaluations, state.rebuilds)
-        self._start()
-        self._initial_loss = self._state.loss
+        self._engine.restart(has_stepper=False)
         self._done, _ = self._replayed(self._done, False, NOTHING_KNOWN)
         self._run.restart(self._done)
-        self._steps = self._remaining()
+        self._steps = self._engine.steps(self._done)
 
     def _path(self, size: int | None) -> SelectionPath:
-        plan, run = self._setup.plan, self._run
-        data, has_stepper = self._setup.data, self._has_stepper  # no reference to the search itself
+        plan, run, engine = self._setup.plan, self._run, self._engine
+        # No reference to the search itself, which would be in a cycle with the run.
+        data, has_stepper = self._setup.data, engine.has_stepper
         run.may_repeat = lambda: has_stepper and has_compiled_steps(data)
         is_open = run.stop_reason is StopReason.REACHED
         if is_open and (size is None or len(run.steps) < size):
             run.consume(self._steps, plan.direction.name in ("forward", "swap"), size)
         if plan.direction.name == "swap":
-            forced = self._setup.data.problem.forced
-            arguments = self._state, self._criterion, self._setup.watch.n_runners_up, forced
-            run.exchange(exchanges(*arguments, self._half))
+            run.exchange(engine.exchanges(self._half))
         return make_path(
-            plan, self._state, self._alpha, run, self._initial_loss, self._began, self._spent
+            plan, engine.searched, self._alpha, run, engine.initial_loss, self._began, engine.spent
         )
-
-
-def _remaining(
-    setup: Setup,
-    state: AnyState,
-    criterion: Criterion,
-    done: Sequence[Step],
-    initial_loss: float,
-    has_stepper: bool,
-) -> Iterator[Step]:
-    """Yield the steps after those that are done.
-
-    This is not a method, to avoid a reference cycle of search and iterator, which is freed late.
-    """
-    steps = list(done)
-    for step in replay_together(state, state.problem.forced_entries[len(done) :], forced=True):
-        steps.append(step)
-        yield step
-    arguments = state, criterion, setup.limits.size, setup.watch.n_runners_up
-    direction = setup.plan.direction
-    if direction.name in ("floating", "foba"):
-        yield from moves(direction, *arguments, steps, initial_loss, has_stepper)
-    elif all(step.action == "add" for step in done):
-        yield from forward(*arguments, has_stepper)  # for "swap", exchanges follow
 
 
 def exchange_path(
@@ -411,17 +309,17 @@ def is_same_loss(recorded: Step, loss: float, initial_loss: float) -> bool:
 
 def make_path(
     plan: Plan,
-    state: AnyState,
+    model: Searched,
     alpha: float,
     run: Run,
     initial_loss: float,
     began: float,
     spent: Counters,
 ) -> SelectionPath:
-    """Make a path from the steps of a run; the state may be ahead by an unfinished step."""
-    problem = state.problem
+    """Make a path from the steps of a run; the model may have more features than these."""
+    problem = model.problem
     counters = Counters(
-        state.passes, state.exact_evaluations, state.rebuilds, time.perf_counter() - began
+        model.passes, model.exact_evaluations, model.rebuilds, time.perf_counter() - began
     )
     reason = run.stop_reason
     sets = best_sets(run.steps)
@@ -436,7 +334,7 @@ def make_path(
         steps=tuple(run.steps),
         initial_loss=initial_loss,
         settings=settings_of(problem, plan, alpha),
-        moments=state.moments().of(tuple(features)),
+        moments=model.moments().of(tuple(features)),
         counters=spent + counters,
         stop_reason=reason,
         sets=sets,

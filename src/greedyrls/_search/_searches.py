@@ -7,18 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from .._base import Float, in_threads, native
-from .._criteria import LooData, SelectionState
-from .._problem import Problem
-from .._steppers import CompiledSearch, can_compile, compiled_search
+from .._base import Float, in_threads
+from .._criteria import LooData
+from .._steppers import CompiledSearch
 from ..path import Counters, SelectionPath
 from ._checkpoint import Checkpoint
 from ._known_steps import NOTHING_KNOWN, KnownSteps
 from ._paths import backward_path
-from ._plan import Plan
-from ._run import UNWATCHED, Search, Setup
-
-_COMPILED_LOSSES = ("squared", "absolute", "zero_one", "balanced_zero_one")
+from ._run import Search
+from ._setup import UNWATCHED, Setup, columns_are_packed, compiled_search_of
 
 
 def search_path(
@@ -136,53 +133,15 @@ class Searches:
         return Reached(search, self.spent(row, counters))
 
     def _compiled_search(self, row: int) -> CompiledSearch | None:
-        """Return the search of a penalty in compiled code, if it takes plain forward steps."""
-        plan, data, limits = self._setup.plan, self._setup.data, self._setup.limits
-        if not isinstance(data, LooData) or not is_compiled(plan, data.problem):
+        """Return the search of a penalty in compiled code, if it needs no pass over X."""
+        setup = self._setup
+        if setup.limits.patience is not None or setup.watch != UNWATCHED:
             return None
-        if limits.patience is not None or data.problem.n_forced or self._setup.watch != UNWATCHED:
-            return None
-        alpha = float(self.alphas[row])
-
-        def state() -> SelectionState:
-            made, _ = plan.search(data, alpha, limits.capacity)
-            assert isinstance(made, SelectionState)
-            return made
-
-        return compiled_search(data, plan.loss, alpha, state)
+        search = compiled_search_of(setup, float(self.alphas[row]), is_followed=False)
+        return search if search is None or search.is_free else None
 
     def spent(self, row: int, counters: Counters) -> Counters:
         """Return the cost of a path since the last call for it."""
         before = self._reported.get(row, Counters())
         self._reported[row] = counters
         return counters - before
-
-
-def is_compiled(plan: Plan, problem: Problem) -> bool:
-    """Return whether searches for a problem take compiled steps, before anything is read."""
-    return (
-        native() is not None
-        and plan.folds is None
-        and plan.direction.name == "forward"
-        and plan.strategy == "auto"
-        and plan.block_rows is None
-        and plan.loss.name in _COMPILED_LOSSES
-        and not problem.is_grouped
-        and problem.X.centers is None
-        and problem.X.host_array is not None
-    )
-
-
-def takes_compiled_steps(plan: Plan, data: LooData) -> bool:
-    """Return whether searches on these data take compiled steps, which need no interpreter."""
-    return is_compiled(plan, data.problem) and can_compile(data, plan.loss)
-
-
-def columns_are_packed(data: LooData) -> bool:
-    """Return whether compiled searches on these data have begun, and need no pass over X.
-
-    What a search gets then does not depend on what others have asked for, so that several can run
-    at the same time.
-    """
-    compiled = data.compiled.values()
-    return bool(compiled) and all(rows.keeps_z or rows.is_packed for rows in compiled)

@@ -18,7 +18,7 @@ from .._criteria import (
     open_candidates,
 )
 from .._problem import BUDGET_ROUNDING, Problem
-from .._steppers import stepping_for
+from .._steppers import CompiledSearch, Stop, check_digits, stepping_for
 from ..path import Action, Step
 
 # Columns that are likely to follow those of a group.
@@ -60,12 +60,16 @@ def forward(
     n_features: int,
     n_runners_up: int = 0,
     has_stepper: bool = True,
+    is_in_doubt: bool = False,
 ) -> Iterator[Step]:
     """Add the best feature (or group) until there are n_features, or the budget is spent.
 
-    Where there is a stepper, it takes the steps that it can.
+    Where there is a stepper, it takes the steps that it can; the first one is in doubt if compiled
+    code has left it to the criterion.
     """
     stepping = stepping_for(state, criterion, n_runners_up) if has_stepper else None
+    if stepping is not None and is_in_doubt:
+        stepping.pause(1)
     while (count := n_entries(state)) < n_features and affords_more(state):
         began, feature = time.perf_counter(), None
         if stepping is not None:
@@ -80,6 +84,34 @@ def forward(
             assert stepping is not None
             runners_up = runners_up_of(state, stepping.runners_up)
             yield step_of(state, (feature,), runners_up, False, began)
+
+
+def compiled_steps(search: CompiledSearch, size: int) -> Iterator[Step]:
+    """Yield the steps of a search in C, to a size or until the general engine is needed."""
+    while len(search.indices) < size:
+        began = time.perf_counter()
+        with ignore_rounding():
+            batch = search.take(size, size)
+            if isinstance(batch, Stop):
+                check_digits(batch)
+                return
+            losses, errors = search.measured(batch)
+            others = search.mean_losses(batch.losses)
+        seconds = (time.perf_counter() - began) / len(losses)
+        rows = batch.best.tolist(), losses.tolist(), errors.tolist(), others.tolist()
+        for row in zip(*rows, strict=True):
+            yield compiled_step(*row, seconds)
+
+
+def compiled_step(
+    best: list[int], loss: float, error: float, losses: list[float], seconds: float
+) -> Step:
+    """Return a step that C has taken, from the best candidates with their losses."""
+    index = best[0]
+    check_finite(index, loss, error)
+    others = zip(best[1:], losses[1:], strict=True)
+    runners_up = tuple(pair for pair in others if pair[0] >= 0 and math.isfinite(pair[1]))
+    return Step(index, loss, error, runners_up, False, seconds, features=(index,))
 
 
 def n_entries(state: HasSelection) -> int:
@@ -156,6 +188,12 @@ def ignore_rounding() -> np.errstate:
     return np.errstate(divide="ignore", invalid="ignore", over="ignore")
 
 
+def check_finite(index: int, loss: float, error: float) -> None:
+    """Raise an error if the loss after a feature, or its standard error, is infinite."""
+    if not math.isfinite(loss) or math.isinf(error):
+        raise NumericalLimit(f"the loss after feature {index} is not finite")
+
+
 def step_of(
     state: Model,
     features: tuple[int, ...],
@@ -166,8 +204,7 @@ def step_of(
 ) -> Step:
     """Return the step that led to the current state."""
     loss, error = state.loss, state.standard_error
-    if not math.isfinite(loss) or math.isinf(error):
-        raise NumericalLimit(f"the loss after feature {features[0]} is not finite")
+    check_finite(features[0], loss, error)
     folds = state.fold_losses
     return Step(
         features[0],

@@ -8,4 +8,6 @@ from ._compiled_search import compiled_search as compiled_search
 from ._compiled_tests import CompiledTests as CompiledTests
 from ._compiled_tests import best_positions as best_positions
 from ._stepper import LostDigits as LostDigits
+from ._stepper import Stop as Stop
+from ._stepper import check_digits as check_digits
 from ._stepper import stepping_for as stepping_for

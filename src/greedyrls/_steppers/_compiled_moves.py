@@ -26,7 +26,8 @@ from .._criteria import (
 )
 from .._features import Ranking, note_set
 from .._problem import Loss, make_loss
-from ._compiled_rows import DONE, MOST_RUNNERS_UP, N_COUNTERS, STOPS, TAKEN, can_compile
+from ._compiled_rows import DONE, MOST_RUNNERS_UP, STOPS, TAKEN, CompiledRows, can_compile
+from ._compiled_search import Batch, CompiledSearch
 from ._compiled_stepper import CompiledStepper
 from ._stepper import Stepping, check_digits
 
@@ -46,6 +47,23 @@ class Removed(NamedTuple):
     runners_up: tuple[tuple[int, float], ...] = ()
 
 
+class _MovingSearch(CompiledSearch):
+    """A search in C whose Gram columns are kept by the state, which may move to any set of them."""
+
+    _most_ahead = 1  # after a step the search may move elsewhere
+
+    def __init__(self, state: SelectionState, rows: CompiledRows, n_runners_up: int) -> None:
+        super().__init__(state.data, rows, state.features.penalty.alpha, n_runners_up)
+        self._state = state
+
+    def _have(self, index: int, remaining: int) -> None:
+        self._state.gram_column(index, self._ranking, max(remaining, LIKELY_ADDED))
+
+    def _fetch(self, index: int, ranking: Ranking, remaining: int) -> None:
+        column = self._state.gram_column(index, ranking, max(remaining, LIKELY_ADDED))
+        self.rows.know(index, column)
+
+
 class MovingStepper(CompiledStepper):
     """Compiled steps that the general engine does not follow, since it moves to any set at once.
 
@@ -53,7 +71,6 @@ class MovingStepper(CompiledStepper):
     """
 
     _keeps_z = False  # to start again would take a pass over all candidates for each feature
-    _most_ahead = 1  # after a step the search may move elsewhere
     _n_behind: int | None = 0  # features since the state knew the model; None at another set
     _is_ahead = False  # whether it does not know what is left of the candidates
 
@@ -64,18 +81,12 @@ class MovingStepper(CompiledStepper):
         self._rows.share_gram(state.data.gram)
         self._gone = np.zeros(1 + n_runners_up, dtype=np.int64)
         self._without = np.zeros(1 + n_runners_up)
-        self._sums = np.zeros(6 * self._rows.n_targets + N_COUNTERS + 4)
 
-    def _take(self, index: int, ranking: Ranking, remaining: int) -> None:
-        self._state.gram_column(index, ranking, max(remaining, LIKELY_ADDED))
+    def _make_search(self, n_runners_up: int) -> CompiledSearch:
+        return _MovingSearch(self._state, self._rows, n_runners_up)
 
-    def _fetch(self, index: int, ranking: Ranking, remaining: int) -> None:
-        self._rows.know(
-            index, self._state.gram_column(index, ranking, max(remaining, LIKELY_ADDED))
-        )
-
-    def _note(self, place: int) -> int:
-        index = super()._note(place)
+    def _note(self, batch: Batch, position: int) -> int:
+        index = super()._note(batch, position)
         self._n_behind = None if self._n_behind is None else self._n_behind + 1
         self._is_ahead = True
         return index
@@ -94,7 +105,7 @@ class MovingStepper(CompiledStepper):
     @property
     def size(self) -> int:
         """The number of features of the search."""
-        return self._size
+        return len(self._search.indices)
 
     @property
     def cost(self) -> float:
@@ -106,16 +117,8 @@ class MovingStepper(CompiledStepper):
         """Let the state know the model, so that removals can be evaluated."""
         if self._n_behind != 0:
             if self._n_behind is None:
-                gram = np.empty((self._size, self._size))
-                self._module.read(self._search, "gram", gram)
-                note_set(self._state.features, list(self._state.selected), gram)
-            r, d = (
-                np.empty((1, self._rows.n_targets, self._rows.n_rows)),
-                np.empty((1, self._rows.n_rows)),
-            )
-            self._module.read(self._search, "r", r)
-            self._module.read(self._search, "d", d)
-            (r,), (d,) = self._of_all_rows(r, d)
+                note_set(self._state.features, list(self._state.selected), self._search.gram())
+            r, d = self._search.residuals()
             place_noted(self._state, r, d, self._n_behind == 1)
             self._n_behind = 0
 
@@ -126,7 +129,7 @@ class MovingStepper(CompiledStepper):
         state, before = self._state, list(self._state.selected)
         state.features.selected[:] = features
         open_candidates(state)
-        self._search = None
+        self._search.restart()
         stop = self.begin(last)
         if stop is None:
             self._note_set()
@@ -139,17 +142,15 @@ class MovingStepper(CompiledStepper):
 
     def _note_set(self) -> None:
         """Let the state know the loss at another set."""
-        sums = self._sums
-        self._module.read(self._search, "sums", sums[:-N_COUNTERS])
-        self._module.read(self._search, "counters", sums[-N_COUNTERS:])
-        self._note_model(sums.copy())
+        self._note_model(self._search.sums())
+        self._count()
         self._n_behind, self._is_ahead = None, True
 
     def remove(self, protected: Collection[int], below: float) -> Removed | None:
         """Remove the worst feature if the loss is then below `below`; None if that is in doubt."""
         state, selected = self._state, self._state.selected
         answer = self._module.remove_worst(
-            self._search,
+            self._search.handle,
             bytes([index in protected for index in selected]),
             below * state.loss_weight,
             state.data.statistics.largest_d,
@@ -163,8 +164,8 @@ class MovingStepper(CompiledStepper):
             return None
         index, *others = self._gone.tolist()
         selected.remove(index)
+        self._search.indices.remove(index)
         open_candidates(state)
-        self._size -= 1
         self._note_set()
         losses = self._without[1:].tolist()
         runners_up = zip(others, losses, strict=True)
@@ -172,7 +173,7 @@ class MovingStepper(CompiledStepper):
 
     def leave(self) -> None:
         """The general engine moves to another set, from the current model."""
-        self._search = None
+        self._search.restart()
         self._n_behind, self._is_ahead = 0, False
 
 

@@ -108,10 +108,14 @@ def rows_of(
     state: Callable[[], SelectionState],
     keeps_z: bool | None = None,
 ) -> CompiledRows:
-    """Return what all searches of a kind on the same data share, made from a first state."""
+    """Return what all searches of a kind on the same data share.
+
+    `state` makes the model without features, which is needed for other losses than the squared one.
+    """
     kind = loss.name, keeps_z
     if kind not in data.compiled:
-        data.compiled[kind] = CompiledRows(module, data, state(), loss, keeps_z)
+        empty = None if loss.name == "squared" else state()
+        data.compiled[kind] = CompiledRows(module, data, empty, loss, keeps_z)
     rows: CompiledRows = data.compiled[kind]
     return rows
 
@@ -135,7 +139,7 @@ class CompiledRows:
         self,
         module: ModuleType,
         data: LooData,
-        state: Any,
+        state: SelectionState | None,
         loss: Loss,
         keeps_z: bool | None = None,
     ) -> None:
@@ -209,6 +213,15 @@ class CompiledRows:
         elif self.n_targets == 1:
             y = y / block.positive_root()
         return self._cut(shares), scale, self._cut(y)
+
+    def of_all_rows(self, r: Float, d: Float) -> tuple[Float, Float]:
+        """Return r (c × t × m) and d (c × m) of all rows, those without weight included."""
+        if self.used is None:
+            return r, d
+        (block,) = self._samples.blocks
+        all_r, all_d = np.zeros((len(r), *block.r.shape)), np.tile(block.d, (len(d), 1))
+        all_r[..., self.used], all_d[:, self.used] = r, d
+        return all_r, all_d
 
     def share_gram(self, gram: GramColumns) -> None:
         """Have the Gram columns of the general engine, which takes steps in between."""

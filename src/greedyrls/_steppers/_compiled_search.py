@@ -1,59 +1,133 @@
-"""Compiled searches that nothing follows: features in an outer fold, without steps or a path."""
+"""Forward searches in C: what they need of the interpreter, and the steps that they have taken."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._base import Float, native
-from .._criteria import LooData, SelectionState
+from .._base import Float, n_threads, native
+from .._criteria import LooData, LossState, losses_of, moments_of_set
 from .._features import Ranking
-from .._problem import Loss
+from .._problem import Loss, Problem
+from .._rows import SampleStatistics
+from ..path import Moments
 from ._compiled_rows import (
     FIRST_ROOM,
     LOSSES,
+    MOST_RUNNERS_UP,
     N_COUNTERS,
+    NEEDS_ANCHOR,
     NEEDS_COLUMN,
     ROOM_BYTES,
+    STOPS,
     TAKEN,
     CompiledRows,
     can_compile,
+    in_order,
     passes_of,
     rows_of,
     steps_ahead,
 )
+from ._stepper import Stop
+
+
+class Batch(NamedTuple):
+    """Steps that C has taken at a time: a row of each array for each step."""
+
+    best: NDArray[np.int64]  # (c × width) features, followed by their runners-up or −1
+    losses: Float  # (c × width)
+    sums: Float  # (c × 6t + 4) of the models, as `SampleStatistics` has them
+    products: Float  # (c × |S|) of the feature with the chosen ones and itself
+    r: Float | None  # (c × t × m) of the rows that count, for losses other than the squared one
+    d: Float | None  # (c × m)
 
 
 class CompiledSearch:
     """A forward search in C; the general engine, which can doubt, is its slow twin."""
 
-    def __init__(self, rows: CompiledRows, excluded: Sequence[int], alpha: float) -> None:
-        self._module, self._rows, self._alpha = native(), rows, alpha
-        self._excluded = list(excluded)
-        self._room = 0
-        self.indices: list[int] = []
-        self.exact_evaluations = self.passes = 0
-        self._passes_before = 0  # a search that began again
+    rebuilds = 0  # of feature space: lost digits end the search instead
+    _most_ahead = 16  # steps that are taken at a time at most
+
+    def __init__(
+        self,
+        data: LooData,
+        rows: CompiledRows,
+        alpha: float,
+        n_runners_up: int | None = 0,
+    ) -> None:
+        """`n_runners_up` is None if only the chosen features are wanted, not the steps."""
+        self.data, self.rows, self._alpha = data, rows, alpha
+        self._is_followed, self._width = n_runners_up is not None, 1 + (n_runners_up or 0)
+        module = native()
+        assert module is not None
+        self._module = module
         self.handle: object = None
+        self.indices: list[int] = []
+        self._room = 0
+        self._answer = TAKEN  # why C took no more steps
+        self._wanted = -1  # the feature that it waits for
+        self._evaluations_before = self._c_passes_before = 0  # of searches that began again
+        self._c_passes = 0
+        self._data_passes = data.passes
+        self.exact_evaluations = 0
+        self.largest_drift = 0.0
 
-    def reach(self, size: int, last: int) -> bool:
-        """Search to a size, of at most `last`; False if the general engine is needed for a step."""
-        while len(self.indices) < size:
-            if len(self.indices) == self._room:
-                self._start(last)
-            elif not self._advance(size, last):
-                return False
-        return True
+    @property
+    def problem(self) -> Problem:
+        """What is searched."""
+        return self.data.problem
 
-    def _start(self, last: int) -> None:
-        """Begin with more room, and search again what was found."""
-        rows, n = self._rows, self._rows.n_features
-        room = max(ROOM_BYTES // (16 * n), FIRST_ROOM, 2 * len(self.indices))
-        self._room = min(last, room)
+    @property
+    def initial_loss(self) -> float:
+        """The loss of the model without features."""
+        if self.rows.loss.name == "squared":
+            return self.data.loss_and_error(self.data.statistics)[0]
+        return self.rows.initial_loss
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the search never needs a pass over X."""
+        return self.rows.keeps_z or self.rows.is_packed
+
+    @property
+    def own_passes(self) -> int:
+        """The number of passes over X that C has made."""
+        return self._c_passes_before + self._c_passes
+
+    @property
+    def passes(self) -> int:
+        """The number of passes over X since the search was made."""
+        return self.own_passes + self.data.passes - self._data_passes
+
+    def restart(self) -> None:
+        """Forget all features; the next ones come with `follow`."""
+        self.handle, self.indices, self._answer = None, [], TAKEN
+
+    def follow(self, selected: Sequence[int], last: int) -> Stop | None:
+        """Add the features after those that are known; why that is not possible, if so."""
+        if self.handle is None or len(selected) >= self._room:
+            self._start(max(last, len(selected)), len(selected))
+        self._answer = TAKEN
+        while len(self.indices) < len(selected):
+            index = selected[len(self.indices)]
+            answer = self._module.add(self.handle, index)
+            if answer == NEEDS_COLUMN:
+                self._fetch(index, *in_order(list(selected[len(self.indices) + 1 :])))
+            elif answer == TAKEN:
+                self.indices.append(index)
+            else:
+                return Stop.LOST_DIGITS if STOPS[answer] is Stop.LOST_DIGITS else Stop.NOT_AVAILABLE
+        return None
+
+    def _start(self, last: int, size: int) -> None:
+        """Begin without features, with room for all, or for twice as many as there are."""
+        rows, n = self.rows, self.rows.n_features
+        self._room = min(last, max(ROOM_BYTES // (16 * n), FIRST_ROOM, 2 * size))
         barred = np.zeros(n, dtype=np.uint8)
-        barred[self._excluded] = 1
-        assert self._module is not None
+        barred[list(self.problem.excluded)] = 1
         self.handle = self._module.new_search(
             rows.handle,
             self._alpha,
@@ -63,60 +137,173 @@ class CompiledSearch:
             self._room,
             rows.keeps_z,
         )
-        self.indices, self._passes_before = [], self.passes
+        self.indices = []
+        self._evaluations_before = self.exact_evaluations
+        self._c_passes_before += self._c_passes
+        self._c_passes = 0
 
-    def _advance(self, size: int, last: int) -> bool:
-        """Take steps, a few at a time so that an interrupt is noticed; False if there are none."""
-        rows, taken = self._rows, len(self.indices)
-        count = min(size - taken, self._room - taken, steps_ahead(rows, self._room))
-        best, losses = np.zeros((count, 1), dtype=np.int64), np.empty((count, 1))
-        sums = np.empty((count, 6 * rows.n_targets + N_COUNTERS + 4))
+    def reach(self, size: int, last: int) -> bool:
+        """Search to a size, of at most `last`; False if the general engine is needed for a step."""
+        while len(self.indices) < size:
+            if isinstance(self.take(size, last), Stop):
+                return False
+        return True
+
+    def take(self, size: int, last: int) -> Batch | Stop:
+        """Take some steps, to at most a size; or why there are none.
+
+        In the end, `last` features are wanted.
+        """
+        if self.handle is None or len(self.indices) == self._room:
+            stop = self.follow(self.indices, last)
+            if stop is not None:
+                return stop
+        while True:
+            answer, self._answer = self._answer, TAKEN
+            remaining = last - len(self.indices)
+            if answer == NEEDS_COLUMN:
+                self._fetch(self._wanted, self._ranking_after(self._wanted, remaining), remaining)
+            elif answer == NEEDS_ANCHOR:
+                self._set_anchor(remaining)
+            elif answer != TAKEN:
+                self._answer = answer
+                return STOPS[answer]
+            batch = self._run(size, last)
+            if batch is not None:
+                return batch
+
+    def _run(self, size: int, last: int) -> Batch | None:
+        """Let C take a few steps, so that an interrupt is noticed; None if it takes none."""
+        rows, n_chosen, t = self.rows, len(self.indices), self.rows.n_targets
+        ahead = steps_ahead(rows, self._most_ahead)
+        count = min(size - n_chosen, self._room - n_chosen, ahead)
+        best = np.zeros((count, self._width), dtype=np.int64)
+        losses, sums = np.empty((count, self._width)), np.empty((count, 6 * t + N_COUNTERS + 4))
         products = np.empty((count, min(self._room, rows.n_features)))
-        assert self._module is not None
-        # One thread: other searches keep the cores busy.
-        found, answer = self._module.steps(
-            self.handle, best, losses, sums, products, None, None, last - taken, 1
+        r = d = None
+        if self._is_followed and rows.loss.name != "squared":
+            r, d = np.empty((count, t, rows.n_rows)), np.empty((count, rows.n_rows))
+        # If nobody follows the steps, other searches keep the cores busy.
+        threads = n_threads() if self._is_followed else 1
+        taken, self._answer = self._module.steps(
+            self.handle, best, losses, sums, products, r, d, last - n_chosen, threads
         )
+        if taken < count:
+            self._wanted = int(best[taken, 0])
         if not rows.keeps_z:
-            self.passes = self._passes_before + passes_of(self._module, self.handle)
-        if found:
-            self.exact_evaluations = int(sums[found - 1, -N_COUNTERS])
-        self.indices += best[:found, 0].tolist()
+            self._c_passes = passes_of(self._module, self.handle)
+        if not taken:
+            return None
+        self._note(sums[taken - 1, -N_COUNTERS:])
+        self.indices += best[:taken, 0].tolist()
         if not (rows.keeps_z or rows.fetches):
-            for index in best[:found, 0].tolist():
-                rows.gram.take(index, self._ranking, last - taken)  # it is there
-        if answer == NEEDS_COLUMN:
-            rows.gram.take(int(best[found, 0]), self._ranking, last - len(self.indices))
-            return True
-        return bool(answer == TAKEN)
+            for index in best[:taken, 0].tolist():
+                self._have(index, last - n_chosen)
+        return Batch(
+            best[:taken],
+            losses[:taken],
+            sums[:taken, :-N_COUNTERS],
+            products[:taken],
+            None if r is None else r[:taken],
+            None if d is None else d[:taken],
+        )
 
-    @property
-    def _ranking(self) -> Ranking:
-        def ranking(count: int) -> list[int]:
-            order = np.empty(count, dtype=np.int64)
-            assert self._module is not None
-            found = self._module.lowest(self.handle, order)
-            ranked: list[int] = order[:found].tolist()
-            return ranked
+    def _have(self, index: int, remaining: int) -> None:
+        """Note that the Gram column of a feature, which is there, was used."""
+        self.rows.gram.take(index, self._ranking, remaining)
 
-        return ranking
+    def _fetch(self, index: int, ranking: Ranking, remaining: int) -> None:
+        """Let C have a Gram column, computed with those that are likely needed next."""
+        self.rows.gram.take(index, ranking, remaining)
+
+    def _set_anchor(self, remaining: int) -> None:
+        """Let C have X'a of an anchor, by a pass over X."""
+        anchor = np.empty((self.rows.n_targets, self.rows.n_rows))
+        self._module.read(self.handle, "g", anchor)
+        along = self._along(self._wanted, remaining)
+        self._module.set_anchor(self.handle, self.rows.anchor_products(anchor, along))
+
+    def _ranking(self, count: int) -> list[int]:
+        order = np.empty(count, dtype=np.int64)
+        found = self._module.lowest(self.handle, order)
+        ranked: list[int] = order[:found].tolist()
+        return ranked
+
+    def _ranking_after(self, wanted: int, remaining: int, n_others: int = 0) -> Ranking:
+        """What is likely chosen after a feature whose Gram column a pass fetches, with others."""
+        if self.rows.likely_ahead(1) == 0:
+            return self._ranking
+        ahead = min(self.rows.likely_ahead(1 + n_others), remaining - 1)
+        order = np.empty(max(0, ahead), dtype=np.int64)
+        found = self._module.likely(self.handle, wanted, order)
+        return in_order(order[:found].tolist())[0]
+
+    def _along(self, best: int, remaining: int) -> list[int]:
+        """Features whose Gram columns come with an anchor: the best one so far, if it has none."""
+        rows = self.rows
+        if rows.likely_ahead(1) == 0 or best < 0 or best in rows.gram:
+            return []
+        ranking = self._ranking_after(best, remaining, rows.n_targets)
+        return rows.gram.batch(ranking, remaining, best)
+
+    def measured(self, batch: Batch) -> tuple[Float, Float]:
+        """Return the losses of the models of a batch, and their standard errors."""
+        if batch.r is None or batch.d is None:
+            return self.data.losses_and_errors(SampleStatistics.of_models(batch.sums))
+        return losses_of(self.data, self.rows.loss, *self.rows.of_all_rows(batch.r, batch.d))
+
+    def mean_losses(self, totals: Float) -> Float:
+        """Return the losses of candidates as means, in the units of `measured`."""
+        if self.rows.loss.name != "squared":
+            return totals
+        return totals / (self.data.start.total_weight * self.rows.n_targets)
+
+    def sums(self) -> Float:
+        """Return the sums of the current model, (6t + 4); counts what was counted on the way."""
+        sums, counters = np.empty(6 * self.rows.n_targets + 4), np.empty(N_COUNTERS)
+        self._module.read(self.handle, "sums", sums)
+        self._module.read(self.handle, "counters", counters)
+        self._note(counters)
+        return sums
+
+    def _note(self, counters: Float) -> None:
+        self.exact_evaluations = self._evaluations_before + int(counters[0])
+        self.largest_drift = max(self.largest_drift, float(counters[1]))
+
+    def residuals(self) -> tuple[Float, Float]:
+        """Return r (t × m) and d (m) of the current model."""
+        r, d = np.empty((1, self.rows.n_targets, self.rows.n_rows)), np.empty((1, self.rows.n_rows))
+        self._module.read(self.handle, "r", r)
+        self._module.read(self.handle, "d", d)
+        (r,), (d,) = self.rows.of_all_rows(r, d)
+        return r, d
 
     def gram(self) -> Float:
         """Return X_S'X_S of the chosen features."""
         gram = np.empty((len(self.indices), len(self.indices)))
-        assert self._module is not None
-        self._module.read(self.handle, "gram", gram)
+        if self.indices:
+            self._module.read(self.handle, "gram", gram)
         return gram
+
+    def moments(self) -> Moments:
+        """Return the moments of the chosen features and the targets over all rows."""
+        return moments_of_set(self.data.start, self.indices, self.gram(), None)
 
 
 def compiled_search(
-    data: LooData, loss: Loss, alpha: float, state: Callable[[], SelectionState]
+    data: LooData,
+    loss: Loss,
+    alpha: float,
+    state: Callable[[], LossState],
+    n_runners_up: int | None,
 ) -> CompiledSearch | None:
-    """Return a search in C, if it never needs a pass over X; `state` makes that of a search."""
+    """Return a search in C, if there is code for it.
+
+    `state` makes the model without features, if the loss is not the squared one. `n_runners_up` is
+    None if nobody follows the steps.
+    """
     module = native()
-    if module is None or not can_compile(data, loss):
+    if module is None or (n_runners_up or 0) > MOST_RUNNERS_UP or not can_compile(data, loss):
         return None
     rows = rows_of(module, data, loss, state)
-    if not (rows.keeps_z or rows.is_packed):
-        return None
-    return CompiledSearch(rows, data.problem.excluded, alpha)
+    return CompiledSearch(data, rows, alpha, n_runners_up)
