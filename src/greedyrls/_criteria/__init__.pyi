@@ -43,7 +43,9 @@ from ._leave_one_out import first_width as first_width
 from ._loo_data import LooData as LooData
 from ._loo_data import share_columns as share_columns
 from ._loo_loss import LossState as LossState
+from ._loo_loss import loss_factors as loss_factors
 from ._loo_loss import losses_of as losses_of
+from ._loo_loss import model_loss as model_loss
 from ._many_folds import ManyFoldData as ManyFoldData
 from ._many_folds import ManyFoldState as ManyFoldState
 from ._many_folds import suits_many_folds as suits_many_folds

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import PREDICTION_ELEMENTS, Float, ask
-from .._problem import Loss, make_loss, stratum_factors
+from .._problem import Loss, Problem, make_loss, stratum_factors
 from .._rows import (
     ColumnShapes,
     Errors,
@@ -44,10 +44,7 @@ class LossState(SelectionState):
 
     def __init__(self, data: LooData, alpha: float, loss: Loss, capacity: int) -> None:
         super().__init__(data, alpha, capacity, loss)
-        # Shares of the rows are weights times these; None if each is 1/m, so that sums are counts.
-        self.factors: Float | None = None
-        if loss.is_additive and (data.problem.is_weighted or loss.name == "balanced_zero_one"):
-            self.factors = _factors(self.samples, loss)
+        self.factors = loss_factors(data, loss)
         self._remembered: tuple[float, float] | None = None
         self._shapes: list[ColumnShapes] = []
         self.initial_loss = abs(self.loss)
@@ -58,19 +55,7 @@ class LossState(SelectionState):
 
     def _loss_and_error(self) -> tuple[float, float]:
         if self._remembered is None:
-            loss = self.criterion_loss
-            covariance: Float | None
-            if loss.is_additive:
-                moments: LossMoments = self.samples.total(partial(model_moments, loss=loss))
-                value, covariance = float(moments.values()[0]), moments.covariance()
-            else:
-                Y, predictions, weights = whole_predictions(
-                    self.samples, self.problem, loo_predictions
-                )
-                value = float(loss.values(Y, predictions[:, None], weights)[0])
-                covariance = loss.covariance(Y, predictions[:, None], weights)
-            error = math.nan if covariance is None else math.sqrt(max(0.0, covariance[0, 0]))
-            self._remembered = value, error
+            self._remembered = model_loss(self.samples, self.problem, self.criterion_loss)
         return self._remembered
 
     @property
@@ -155,6 +140,30 @@ class LossState(SelectionState):
         )
         losses = _losses_of(self, models, self.criterion_loss, self.factors)
         return losses, self.tolerances(losses)
+
+
+def loss_factors(data: LooData, loss: Loss) -> Float | None:
+    """Return factors by which weights are multiplied to give the shares of rows in a loss.
+
+    None if each share is 1/m, so that sums are counts, or if the loss is no mean over rows.
+    """
+    if loss.is_additive and (data.problem.is_weighted or loss.name == "balanced_zero_one"):
+        return _factors(data.samples, loss)
+    return None
+
+
+def model_loss(samples: SampleSpace, problem: Problem, loss: Loss) -> tuple[float, float]:
+    """Return the loss of the model of some rows, and its standard error or NaN."""
+    covariance: Float | None
+    if loss.is_additive:
+        moments: LossMoments = samples.total(partial(model_moments, loss=loss))
+        value, covariance = float(moments.values()[0]), moments.covariance()
+    else:
+        Y, predictions, weights = whole_predictions(samples, problem, loo_predictions)
+        value = float(loss.values(Y, predictions[:, None], weights)[0])
+        covariance = loss.covariance(Y, predictions[:, None], weights)
+    error = math.nan if covariance is None else math.sqrt(max(0.0, covariance[0, 0]))
+    return value, error
 
 
 def losses_of(data: LooData, loss: Loss, r: Float, d: Float) -> tuple[Float, Float]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._base import native
-from .._criteria import LooData, LossState
+from .._criteria import LooData
 from .._problem import Problem
 from .._steppers import LOSSES, CompiledSearch, can_compile, compiled_search
 from ..path import Step
@@ -111,9 +111,5 @@ def compiled_search_of(
         return None
     if data.problem.n_forced:
         return None
-
-    def state() -> LossState:
-        return LossState(data, alpha, plan.loss, 0)
-
     n_runners_up = setup.watch.n_runners_up if is_followed else None
-    return compiled_search(data, plan.loss, alpha, state, n_runners_up)
+    return compiled_search(data, plan.loss, alpha, n_runners_up)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float, kernels, n_threads
-from .._criteria import LooData, LossState, SelectionState
+from .._criteria import LooData, SelectionState, loss_factors, model_loss
 from .._features import GramColumns, Ranking, take_back
 from .._problem import Loss
 from .._rows import loss_shares
@@ -105,19 +105,21 @@ def rows_of(
     module: ModuleType,
     data: LooData,
     loss: Loss,
-    state: Callable[[], SelectionState],
     keeps_z: bool | None = None,
 ) -> CompiledRows:
-    """Return what all searches of a kind on the same data share.
-
-    `state` makes the model without features, which is needed for other losses than the squared one.
-    """
+    """Return what all searches of a kind on the same data share."""
     kind = loss.name, keeps_z
     if kind not in data.compiled:
-        empty = None if loss.name == "squared" else state()
-        data.compiled[kind] = CompiledRows(module, data, empty, loss, keeps_z)
+        data.compiled[kind] = CompiledRows(module, data, loss, keeps_z)
     rows: CompiledRows = data.compiled[kind]
     return rows
+
+
+def _initial_loss(data: LooData, loss: Loss) -> float:
+    """Return the loss without features."""
+    if loss.name == "squared":
+        return data.loss_and_error(data.statistics)[0]
+    return model_loss(data.samples, data.problem, loss)[0]
 
 
 def passes_of(module: ModuleType, search: object) -> int:
@@ -139,7 +141,6 @@ class CompiledRows:
         self,
         module: ModuleType,
         data: LooData,
-        state: SelectionState | None,
         loss: Loss,
         keeps_z: bool | None = None,
     ) -> None:
@@ -147,7 +148,7 @@ class CompiledRows:
         # Not `data`, which has these rows: what is in a cycle stays in memory after a search.
         self._samples, self._constant = data.samples, data.constant
         self.loss = loss
-        self.initial_loss = state.initial_loss if isinstance(state, LossState) else 0.0
+        self.initial_loss = _initial_loss(data, loss)
         problem, start = data.problem, data.start
         self._n_bytes = problem.X.nbytes
         (block,) = data.samples.blocks
@@ -166,7 +167,7 @@ class CompiledRows:
         self.is_packed = may_pack and 8 * elements <= _PACKED_BYTES
         values = problem.X.host_array
         assert values is not None  # see can_compile
-        shares, scale, y = self._of_loss(state, loss, block)
+        shares, scale, y = self._of_loss(data, block)
         root = None if block.root_weights is None else self._cut(block.root_weights)
         self.handle = module.new_rows(
             values,
@@ -203,11 +204,12 @@ class CompiledRows:
         taken = values if self.used is None else values[..., self.used]
         return np.ascontiguousarray(taken, dtype=np.float64)
 
-    def _of_loss(self, state: Any, loss: Loss, block: Any) -> tuple[Float, float, Float]:
+    def _of_loss(self, data: LooData, block: Any) -> tuple[Float, float, Float]:
         """Shares of the rows in a loss, what their sum is multiplied by, and the targets."""
-        shares, scale, y = np.ones(block.n_rows), 1.0 / self.n_rows, block.y
-        if isinstance(state, LossState) and state.factors is not None:
-            shares, scale = loss_shares(block, loss, state.factors), 1.0
+        loss, shares, scale, y = self.loss, np.ones(block.n_rows), 1.0 / self.n_rows, block.y
+        factors = None if loss.name == "squared" else loss_factors(data, loss)
+        if factors is not None:
+            shares, scale = loss_shares(block, loss, factors), 1.0
         if loss.name == "absolute":
             shares = shares / block.positive_root()
         elif self.n_targets == 1:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float, n_threads, native
-from .._criteria import LooData, LossState, losses_of, moments_of_set
+from .._criteria import LooData, losses_of, moments_of_set
 from .._features import Ranking
 from .._problem import Loss, Problem
 from .._rows import SampleStatistics
@@ -83,8 +83,6 @@ class CompiledSearch:
     @property
     def initial_loss(self) -> float:
         """The loss of the model without features."""
-        if self.rows.loss.name == "squared":
-            return self.data.loss_and_error(self.data.statistics)[0]
         return self.rows.initial_loss
 
     @property
@@ -291,19 +289,10 @@ class CompiledSearch:
 
 
 def compiled_search(
-    data: LooData,
-    loss: Loss,
-    alpha: float,
-    state: Callable[[], LossState],
-    n_runners_up: int | None,
+    data: LooData, loss: Loss, alpha: float, n_runners_up: int | None
 ) -> CompiledSearch | None:
-    """Return a search in C, if there is code for it.
-
-    `state` makes the model without features, if the loss is not the squared one. `n_runners_up` is
-    None if nobody follows the steps.
-    """
+    """Return a search in C, if there is code for it; unfollowed if `n_runners_up` is None."""
     module = native()
     if module is None or (n_runners_up or 0) > MOST_RUNNERS_UP or not can_compile(data, loss):
         return None
-    rows = rows_of(module, data, loss, state)
-    return CompiledSearch(data, rows, alpha, n_runners_up)
+    return CompiledSearch(data, rows_of(module, data, loss), alpha, n_runners_up)

@@ -54,7 +54,7 @@ class CompiledStepper:
         self, module: ModuleType, state: SelectionState, loss: Loss, n_runners_up: int
     ) -> None:
         self._module, self._state = module, state
-        self._rows = rows_of(module, state.data, loss, lambda: state, self._keeps_z)
+        self._rows = rows_of(module, state.data, loss, self._keeps_z)
         self._search = self._make_search(n_runners_up)
         self._n_whole = state.size  # features that the general engine knows of
         self._batch: Batch | None = None
