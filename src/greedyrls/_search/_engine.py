@@ -8,44 +8,17 @@ between its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 from .._criteria import Criterion
-from .._problem import Problem
 from .._steppers import CompiledSearch
-from ..path import Counters, Moments, Step
+from ..path import Counters, Step
 from ._directions import exchanges, moves
 from ._plan import AnyState
 from ._searching import compiled_steps, forward, replay_together
 from ._setup import Setup, compiled_search_of
 
-
-class Searched(Protocol):
-    """A model, and what the search for it has cost."""
-
-    @property
-    def problem(self) -> Problem:
-        """What was searched."""
-        ...
-
-    @property
-    def passes(self) -> int:
-        """The number of passes over the data."""
-        ...
-
-    @property
-    def exact_evaluations(self) -> int:
-        """The number of times a candidate's loss was computed on the rows."""
-        ...
-
-    @property
-    def rebuilds(self) -> int:
-        """The number of times that feature space was computed from scratch."""
-        ...
-
-    def moments(self) -> Moments:
-        """Return the moments of the chosen features and the targets over all rows."""
-        ...
+# A model, and what the search for it has cost.
+Searched = AnyState | CompiledSearch
 
 
 class Engine:
@@ -83,7 +56,7 @@ class Engine:
         return self._made
 
     def _loss_without_features(self) -> float:
-        return self.state.loss if self._compiled is None else self._compiled.initial_loss
+        return self.state.loss if self._compiled is None else self._compiled.rows.initial_loss
 
     def restart(self, has_stepper: bool = True) -> None:
         """Begin again with the general engine."""

@@ -23,6 +23,7 @@ from ..path import (
     Step,
     StopReason,
     best_sets,
+    features_of,
 )
 from ._directions import exchanges, retreat, set_after
 from ._engine import Engine, Searched
@@ -247,9 +248,9 @@ class Search:
             run.consume(self._steps, plan.direction.name in ("forward", "swap"), size)
         if plan.direction.name == "swap":
             run.exchange(engine.exchanges(self._half))
-        return make_path(
-            plan, engine.searched, self._alpha, run, engine.initial_loss, self._began, engine.spent
-        )
+        problem, model, spent = self._setup.data.problem, engine.searched, engine.spent
+        arguments = self._alpha, run, engine.initial_loss, self._began, spent
+        return make_path(plan, problem, model, *arguments)
 
 
 def exchange_path(
@@ -271,7 +272,8 @@ def exchange_path(
     reason = path.stop_reason if is_whole else run.stop_reason
     if len(run.steps) == len(path.steps) + len(path) - size:  # nothing was exchanged
         return replace(path, settings=settings_of(data.problem, plan, alpha), stop_reason=reason)
-    longer = make_path(plan, state, alpha, run, path.initial_loss, began, path.counters)
+    arguments = alpha, run, path.initial_loss, began, path.counters
+    longer = make_path(plan, data.problem, state, *arguments)
     longer = replace(longer, surface=path.surface, size_surface=path.size_surface)
     return replace(longer, stop_reason=reason)
 
@@ -309,6 +311,7 @@ def is_same_loss(recorded: Step, loss: float, initial_loss: float) -> bool:
 
 def make_path(
     plan: Plan,
+    problem: Problem,
     model: Searched,
     alpha: float,
     run: Run,
@@ -317,15 +320,11 @@ def make_path(
     spent: Counters,
 ) -> SelectionPath:
     """Make a path from the steps of a run; the model may have more features than these."""
-    problem = model.problem
     counters = Counters(
         model.passes, model.exact_evaluations, model.rebuilds, time.perf_counter() - began
     )
     reason = run.stop_reason
     sets = best_sets(run.steps)
-    features: dict[int, None] = {}
-    for feature_set in reversed(sets):
-        features.update(dict.fromkeys(feature_set.features))
     if reason is StopReason.REACHED and len(sets) == problem.n_available:
         reason = StopReason.EXHAUSTED
     elif problem.budget is not None and run.is_out_of_budget:
@@ -334,7 +333,7 @@ def make_path(
         steps=tuple(run.steps),
         initial_loss=initial_loss,
         settings=settings_of(problem, plan, alpha),
-        moments=model.moments().of(tuple(features)),
+        moments=model.moments().of(features_of(sets)),
         counters=spent + counters,
         stop_reason=reason,
         sets=sets,

@@ -138,7 +138,7 @@ class Searches:
         if setup.limits.patience is not None or setup.watch != UNWATCHED:
             return None
         search = compiled_search_of(setup, float(self.alphas[row]), is_followed=False)
-        return search if search is None or search.is_free else None
+        return search if search is None or search.rows.needs_no_pass else None
 
     def spent(self, row: int, counters: Counters) -> Counters:
         """Return the cost of a path since the last call for it."""

@@ -109,8 +109,10 @@ def compiled_step(
     """Return a step that C has taken, from the best candidates with their losses."""
     index = best[0]
     check_finite(index, loss, error)
-    others = zip(best[1:], losses[1:], strict=True)
-    runners_up = tuple(pair for pair in others if pair[0] >= 0 and math.isfinite(pair[1]))
+    runners_up: tuple[tuple[int, float], ...] = ()
+    if len(best) > 1:
+        others = zip(best[1:], losses[1:], strict=True)
+        runners_up = tuple(pair for pair in others if pair[0] >= 0 and math.isfinite(pair[1]))
     return Step(index, loss, error, runners_up, False, seconds, features=(index,))
 
 

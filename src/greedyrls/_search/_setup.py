@@ -99,7 +99,7 @@ def columns_are_packed(data: LooData) -> bool:
     at the same time.
     """
     compiled = data.compiled.values()
-    return bool(compiled) and all(rows.keeps_z or rows.is_packed for rows in compiled)
+    return bool(compiled) and all(rows.needs_no_pass for rows in compiled)
 
 
 def compiled_search_of(

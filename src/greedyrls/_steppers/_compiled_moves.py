@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._base import LIKELY_ADDED, SMALLEST_D, native
+from .._base import LIKELY_ADDED, SMALLEST_D, Float, native
 from .._criteria import (
     Criterion,
     LeaveOneOut,
@@ -26,7 +26,15 @@ from .._criteria import (
 )
 from .._features import Ranking, note_set
 from .._problem import Loss, make_loss
-from ._compiled_rows import DONE, MOST_RUNNERS_UP, STOPS, TAKEN, CompiledRows, can_compile
+from ._compiled_rows import (
+    DONE,
+    MOST_RUNNERS_UP,
+    N_COUNTERS,
+    STOPS,
+    TAKEN,
+    CompiledRows,
+    can_compile,
+)
 from ._compiled_search import Batch, CompiledSearch
 from ._compiled_stepper import CompiledStepper
 from ._stepper import Stepping, check_digits
@@ -63,6 +71,22 @@ class _MovingSearch(CompiledSearch):
         column = self._state.gram_column(index, ranking, max(remaining, LIKELY_ADDED))
         self.rows.know(index, column)
 
+    def sums(self) -> Float:
+        """Return the sums of the current model, (6t + 4); counts what was counted on the way."""
+        sums, counters = np.empty(6 * self.rows.n_targets + 4), np.empty(N_COUNTERS)
+        self._module.read(self.handle, "sums", sums)
+        self._module.read(self.handle, "counters", counters)
+        self._note(counters)
+        return sums
+
+    def residuals(self) -> tuple[Float, Float]:
+        """Return r (t × m) and d (m) of the current model."""
+        r, d = np.empty((1, self.rows.n_targets, self.rows.n_rows)), np.empty((1, self.rows.n_rows))
+        self._module.read(self.handle, "r", r)
+        self._module.read(self.handle, "d", d)
+        (r,), (d,) = self.rows.of_all_rows(r, d)
+        return r, d
+
 
 class MovingStepper(CompiledStepper):
     """Compiled steps that the general engine does not follow, since it moves to any set at once.
@@ -71,6 +95,7 @@ class MovingStepper(CompiledStepper):
     """
 
     _keeps_z = False  # to start again would take a pass over all candidates for each feature
+    _search: _MovingSearch
     _n_behind: int | None = 0  # features since the state knew the model; None at another set
     _is_ahead = False  # whether it does not know what is left of the candidates
 
@@ -82,7 +107,7 @@ class MovingStepper(CompiledStepper):
         self._gone = np.zeros(1 + n_runners_up, dtype=np.int64)
         self._without = np.zeros(1 + n_runners_up)
 
-    def _make_search(self, n_runners_up: int) -> CompiledSearch:
+    def _make_search(self, n_runners_up: int) -> _MovingSearch:
         return _MovingSearch(self._state, self._rows, n_runners_up)
 
     def _note(self, batch: Batch, position: int) -> int:

@@ -199,6 +199,11 @@ class CompiledRows:
             module.let_fetch(self.handle, self._most_kept, self._most_gathered)
         self._n_gathered = 0
 
+    @property
+    def needs_no_pass(self) -> bool:
+        """Whether searches never need a pass over X."""
+        return self.keeps_z or self.is_packed
+
     def _cut(self, values: Float) -> Float:
         """Numbers (… × m) of the rows that count."""
         taken = values if self.used is None else values[..., self.used]

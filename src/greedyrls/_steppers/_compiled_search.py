@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._base import Float, n_threads, native
 from .._criteria import LooData, losses_of, moments_of_set
 from .._features import Ranking
-from .._problem import Loss, Problem
+from .._problem import Loss
 from .._rows import SampleStatistics
 from ..path import Moments
 from ._compiled_rows import (
@@ -76,21 +76,6 @@ class CompiledSearch:
         self.largest_drift = 0.0
 
     @property
-    def problem(self) -> Problem:
-        """What is searched."""
-        return self.data.problem
-
-    @property
-    def initial_loss(self) -> float:
-        """The loss of the model without features."""
-        return self.rows.initial_loss
-
-    @property
-    def is_free(self) -> bool:
-        """Whether the search never needs a pass over X."""
-        return self.rows.keeps_z or self.rows.is_packed
-
-    @property
     def own_passes(self) -> int:
         """The number of passes over X that C has made."""
         return self._c_passes_before + self._c_passes
@@ -125,7 +110,7 @@ class CompiledSearch:
         rows, n = self.rows, self.rows.n_features
         self._room = min(last, max(ROOM_BYTES // (16 * n), FIRST_ROOM, 2 * size))
         barred = np.zeros(n, dtype=np.uint8)
-        barred[list(self.problem.excluded)] = 1
+        barred[list(self.data.problem.excluded)] = 1
         self.handle = self._module.new_search(
             rows.handle,
             self._alpha,
@@ -256,25 +241,9 @@ class CompiledSearch:
             return totals
         return totals / (self.data.start.total_weight * self.rows.n_targets)
 
-    def sums(self) -> Float:
-        """Return the sums of the current model, (6t + 4); counts what was counted on the way."""
-        sums, counters = np.empty(6 * self.rows.n_targets + 4), np.empty(N_COUNTERS)
-        self._module.read(self.handle, "sums", sums)
-        self._module.read(self.handle, "counters", counters)
-        self._note(counters)
-        return sums
-
     def _note(self, counters: Float) -> None:
         self.exact_evaluations = self._evaluations_before + int(counters[0])
         self.largest_drift = max(self.largest_drift, float(counters[1]))
-
-    def residuals(self) -> tuple[Float, Float]:
-        """Return r (t × m) and d (m) of the current model."""
-        r, d = np.empty((1, self.rows.n_targets, self.rows.n_rows)), np.empty((1, self.rows.n_rows))
-        self._module.read(self.handle, "r", r)
-        self._module.read(self.handle, "d", d)
-        (r,), (d,) = self.rows.of_all_rows(r, d)
-        return r, d
 
     def gram(self) -> Float:
         """Return X_S'X_S of the chosen features."""

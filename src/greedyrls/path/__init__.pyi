@@ -24,6 +24,7 @@ from ._path import SelectionPath as SelectionPath
 from ._path_format import PATH_FORMAT as PATH_FORMAT
 from ._sets import BestLosses as BestLosses
 from ._sets import best_sets as best_sets
+from ._sets import features_of as features_of
 from ._size import SizeChoice as SizeChoice
 from ._size import SizeRule as SizeRule
 from ._size import choose_size as choose_size

@@ -27,6 +27,17 @@ def best_sets(
     return sets if most is None else sets[:most]
 
 
+def features_of(sets: Sequence[FeatureSet]) -> tuple[int, ...]:
+    """Return all features of some sets, those of the largest set first."""
+    features: dict[int, None] = {}
+    order: tuple[int, ...] | None = None
+    for feature_set in reversed(sets):
+        if feature_set.order is not order:  # smaller sets of the same order are part of it
+            features.update(dict.fromkeys(feature_set.features))
+        order = feature_set.order
+    return tuple(features)
+
+
 def _growing(steps: Sequence[Step]) -> tuple[FeatureSet, ...]:
     """Return the nested sets of a search that only adds, one for each step."""
     order = tuple(chain.from_iterable(step.features for step in steps))
