@@ -36,7 +36,7 @@
 
 enum loss { SQUARED = 0, ABSOLUTE = 1, ZERO_ONE = 2, BALANCED = 3 };
 
-/* Why a search leaves the next step to others; the order is that of `_compiled_stepper.py`. */
+/* Why a search leaves the next step to others; the order is that of `_compiled_rows.py`. */
 enum stop {
     TAKEN = 0,         /* it does not: the step was taken */
     DONE = 1,          /* no candidate, or no room, is left */
