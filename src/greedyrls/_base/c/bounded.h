@@ -26,17 +26,18 @@ static void residuals(Search *search, const int64_t *indices, int64_t count, con
     columns_of(search, indices, count, x);
     const double *first = s ? chosen_column(search, 0) : NULL;
     const int64_t stride = search->columns == NULL ? 0 : ld; /* 0: columns lie anywhere */
-    for (int64_t j = 0; j < ld; j += WIDTH) {
-        Vector z0 = AT(x[0] + j), z1 = AT(x[1] + j), z2 = AT(x[2] + j), z3 = AT(x[3] + j);
+    /* Two vectors of rows at a time: each difference waits for the one before. */
+    for (int64_t j = 0; j < ld; j += 2 * WIDTH) {
+        const int64_t l = j + WIDTH < ld ? j + WIDTH : j;
+        Vector z[GROUP], other[GROUP];
+        for (int c = 0; c < GROUP; c++) z[c] = AT(x[c] + j), other[c] = AT(x[c] + l);
         for (int64_t k = 0; k < s; k++) {
-            const Vector chosen = AT((stride ? first + k * stride : chosen_column(search, k)) + j);
+            const double *chosen = stride ? first + k * stride : chosen_column(search, k);
             const double *b = beta + k * GROUP;
-            z0 -= b[0] * chosen, z1 -= b[1] * chosen, z2 -= b[2] * chosen, z3 -= b[3] * chosen;
+            for (int c = 0; c < GROUP; c++) z[c] -= b[c] * AT(chosen + j), other[c] -= b[c] * AT(chosen + l);
         }
-        *(Vector *)(out + j) = z0;
-        *(Vector *)(out + ld + j) = z1;
-        *(Vector *)(out + 2 * ld + j) = z2;
-        *(Vector *)(out + 3 * ld + j) = z3;
+        for (int c = 0; c < GROUP; c++)
+            *(Vector *)(out + c * ld + j) = z[c], *(Vector *)(out + c * ld + l) = other[c];
     }
 }
 
@@ -336,7 +337,7 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, dou
     if (has_decided(search, count, best, losses)) return take_best(search, best[0], &taken, work);
     bound_all(search);
     double *bounds = search->bounds;
-    int64_t indices[MOST_RUNNERS_UP + 1 + FIRST], positions[MOST_RUNNERS_UP + 1];
+    int64_t indices[MOST_ORDERED], positions[MOST_RUNNERS_UP + 1];
     int64_t found = lowest_among(bounds, NULL, n, count > FIRST ? count : FIRST, indices);
     int is_whole = found > 0, result = IN_DOUBT;
     double limit = score_in_order(search, &scored, indices, found, INFINITY, work, &is_whole);
@@ -360,7 +361,7 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best, dou
     }
     while (is_whole && n_open > 0) {
         /* The lowest of those that are left; then those that the new limit leaves. */
-        found = lowest_among(bounds, search->open, n_open, 2 * GROUP, indices);
+        found = lowest_among(bounds, search->open, n_open, MOST_ORDERED, indices);
         limit = score_in_order(search, &scored, indices, found, limit, work, &is_whole);
         int64_t left = 0;
         for (int64_t k = 0; k < n_open; k++)

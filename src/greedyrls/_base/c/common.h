@@ -68,6 +68,8 @@
 #define GROUP 4
 /* Candidates of lowest bound that a step scores first. */
 #define FIRST 8
+/* Candidates that are put in the order of their bounds at a time. */
+#define MOST_ORDERED (MOST_RUNNERS_UP + 1 + FIRST)
 
 /* Vectors of LANES numbers, which compilers break up into those of the processor. */
 #if defined(__GNUC__) || defined(__clang__)

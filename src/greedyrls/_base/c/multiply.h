@@ -177,10 +177,10 @@ static int has_plain_rows(const Rows *rows) {
 
 /* The parts of columns b that belong to a tile, weighted, with their sums added to `totals`; and the
  * columns as `gather` has them, if they are wanted. */
-static void take_parts(const Rows *rows, const int64_t *features, int64_t top, Parts *parts,
-                       double *totals, double *columns) {
+static void take_parts(const Rows *rows, const int64_t *features, int64_t count, int64_t top,
+                       Parts *parts, double *totals, double *columns) {
     const int64_t stride = rows->row_stride / (int64_t)sizeof(double);
-    for (int64_t b = 0; b < parts->count; b++) {
+    for (int64_t b = 0; b < count; b++) {
         const double mean = rows->means == NULL ? 0.0 : rows->means[features[b]];
         const double *x = (const double *)rows->x + top * stride + features[b];
         double *part = part_of(parts, b), *column = columns == NULL ? NULL : columns + b * rows->ld + top;
@@ -208,25 +208,40 @@ static void centre(const Rows *rows, double total, int64_t start, int64_t stop,
     for (int64_t i = start; i < stop; i++) sums[i] = diagonal[i] > 0.0 ? sums[i] : 0.0;
 }
 
+/* The part of a vector of rows that belongs to a tile, weighted, with its sum added to `total`. */
+static void take_vector(const Rows *rows, const double *vector, int64_t top, int64_t height,
+                        int64_t at_once, double *part, double *total) {
+    for (int64_t j = 0; j < height; j++) {
+        const double value = rows->root == NULL ? vector[top + j] : rows->root[top + j] * vector[top + j];
+        part[j * at_once] = value;
+        *total += value;
+    }
+}
+
 /* Gram columns x_b'X (count × n) of features, for the columns of X from `start` to `stop`, and those of
- * X (count × ld) if they are wanted. These are read where they lie, a tile ahead of its product. */
-static void gram_columns(const Rows *rows, const int64_t *indices, int64_t count, int64_t start,
-                         int64_t stop, double *out, double *columns) {
-    const int64_t m = rows->m, n = rows->n, ld = rows->ld;
+ * X (count × ld) if they are wanted. These are read where they lie, a tile ahead of its product. If there
+ * is an anchor, one more row of `out` is a'X. */
+static void gram_columns(const Rows *rows, const int64_t *indices, int64_t count, const double *anchor,
+                         int64_t start, int64_t stop, double *out, double *columns) {
+    const int64_t m = rows->m, n = rows->n, ld = rows->ld, total = count + (anchor != NULL);
     const int64_t stride = rows->row_stride / (int64_t)sizeof(double);
     Parts parts;
     double totals[MOST_VECTORS];
-    clear(out + start, count, stop - start, n);
+    clear(out + start, total, stop - start, n);
     if (columns != NULL) clear(columns + m, count, ld - m, ld);
-    for (int64_t first = 0; first < count; first += MOST_VECTORS) {
-        const int64_t some = first + MOST_VECTORS < count ? MOST_VECTORS : count - first;
+    for (int64_t first = 0; first < total; first += MOST_VECTORS) {
+        const int64_t some = first + MOST_VECTORS < total ? MOST_VECTORS : total - first;
+        const int64_t n_features = first + some < count ? some : count - first;
         const int64_t *features = indices + first;
         double *sums = out + first * n;
         memset(totals, 0, sizeof totals);
         for (int64_t top = 0; top < m; top += TILE_ROWS) {
             set_parts(&parts, some, top + TILE_ROWS < m ? TILE_ROWS : m - top);
-            take_parts(rows, features, top, &parts, totals,
+            take_parts(rows, features, n_features, top, &parts, totals,
                        columns == NULL ? NULL : columns + first * ld);
+            if (n_features < some)
+                take_vector(rows, anchor, top, parts.height, parts.at_once, part_of(&parts, n_features),
+                            totals + n_features);
             for (int64_t left = start; left < stop; left += TILE_COLUMNS) {
                 const int64_t end = left + TILE_COLUMNS;
                 const double *x = (const double *)rows->x + top * stride + left;
@@ -235,7 +250,7 @@ static void gram_columns(const Rows *rows, const int64_t *indices, int64_t count
             }
         }
         for (int64_t b = 0; b < some; b++)
-            if (rows->diagonal[features[b]] > 0.0) centre(rows, totals[b], start, stop, sums + b * n);
+            if (b >= n_features || rows->diagonal[features[b]] > 0.0) centre(rows, totals[b], start, stop, sums + b * n);
             else clear(sums + b * n + start, 1, stop - start, n);
     }
 }

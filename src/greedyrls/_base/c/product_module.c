@@ -33,6 +33,7 @@ typedef struct {
     /* Of columns of X. */
     const Rows *rows;
     const int64_t *features;
+    const double *anchor;
     double *columns;
 } Product;
 
@@ -61,7 +62,7 @@ static void gram_share(void *context, int64_t share)
 {
     const Product *all = context;
     const int64_t start = share * all->width, end = start + all->width;
-    search_variant()->gram_columns(all->rows, all->features, all->count, start,
+    search_variant()->gram_columns(all->rows, all->features, all->count, all->anchor, start,
                                    end < all->n ? end : all->n, all->out,
                                    start > 0 ? NULL : all->columns);
 }
@@ -109,11 +110,11 @@ PyObject *multiply(PyObject *module, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-static void multiply_columns(const Rows *rows, const int64_t *features, int64_t count, double *out,
-                             double *columns, int64_t n_threads)
+static void multiply_columns(const Rows *rows, const int64_t *features, int64_t count,
+                             const double *anchor, double *out, double *columns, int64_t n_threads)
 {
     Product product = {.count = count, .m = rows->m, .n = rows->n, .out = out, .rows = rows};
-    product.features = features, product.columns = columns;
+    product.features = features, product.columns = columns, product.anchor = anchor;
     run_shared(&product, n_threads, gram_share);
 }
 
@@ -149,7 +150,7 @@ PyObject *gram_columns(PyObject *module, PyObject *arguments)
                                       PyBUF_WRITABLE, &is_right);
     if (is_right) {
         Py_BEGIN_ALLOW_THREADS
-        multiply_columns(rows, features, count, out, columns, n_threads);
+        multiply_columns(rows, features, count, NULL, out, columns, n_threads);
         Py_END_ALLOW_THREADS
     }
     for (int k = 0; k < 2; k++)
@@ -249,16 +250,22 @@ int fetch_ahead(OwnRows *own, Search *search, int64_t n_more, PyThreadState **th
 {
     Rows *rows = &own->rows;
     const int64_t n = rows->n, ld = rows->ld;
-    const int64_t count = width_of(search, n_more);
+    /* A search that has needed an anchor gets a new one with each pass. */
+    const int has_anchor = rows->packed == NULL && rows->t == 1;
+    int64_t count = width_of(search, n_more);
     if (count < 1)
         return 0;
+    if (has_anchor && count % LEAST_WIDTH == 0)
+        count--; /* the anchor takes the place of a vector that is multiplied in the same time */
     put_likely_first(search, count);
     PyEval_RestoreThread(*thread);
     /* A search in another thread may have computed it in the meantime. */
     const int is_there = rows->gram[search->ahead[0]] != NULL;
     double *values = NULL, *columns = NULL;
-    if (!is_there && own->n_kept + count <= own->most_kept && (values = reserve(own, count)) != NULL) {
-        own->n_kept += count;
+    const int64_t n_products = count + has_anchor;
+    if (!is_there && own->n_kept + n_products <= own->most_kept
+        && (values = reserve(own, n_products)) != NULL) {
+        own->n_kept += n_products;
         if (rows->packed == NULL && own->n_gathered + count * ld <= own->most_gathered) {
             columns = large_array(count * ld);
             columns = keep(own, columns) ? columns : NULL;
@@ -271,8 +278,11 @@ int fetch_ahead(OwnRows *own, Search *search, int64_t n_more, PyThreadState **th
     if (rows->packed != NULL)
         search_variant()->products(rows, search->ahead, count, values);
     else {
-        multiply_columns(rows, search->ahead, count, values, columns, search->n_threads);
+        const double *anchor = has_anchor ? search->g : NULL;
+        multiply_columns(rows, search->ahead, count, anchor, values, columns, search->n_threads);
         search->n_passes++;
+        if (has_anchor)
+            search_variant()->set_anchor(search, values + count * n);
     }
     search->n_fetched = search->size;
     for (int64_t k = 0; k < count; k++) {

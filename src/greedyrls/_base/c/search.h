@@ -185,8 +185,8 @@ typedef struct Variant {
     int multiplies; /* whether the next two are faster than BLAS */
     void (*multiply)(const double *V, int64_t count, const double *X, int64_t m, int64_t n,
                      int64_t stride, double *out, int64_t apart, const double *w, double *squares);
-    void (*gram_columns)(const Rows *rows, const int64_t *indices, int64_t count, int64_t start,
-                         int64_t stop, double *out, double *columns);
+    void (*gram_columns)(const Rows *rows, const int64_t *indices, int64_t count, const double *anchor,
+                         int64_t start, int64_t stop, double *out, double *columns);
     int (*remove_worst)(Search *search, const unsigned char *stays, double below, double largest,
                         int64_t n_runners_up, int64_t *best, double *losses);
     int64_t most_dots; /* vectors with which `column_product` is faster than BLAS */
