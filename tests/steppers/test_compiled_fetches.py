@@ -11,6 +11,7 @@ import pytest
 
 from compiled_steps import needs_compiled_steps
 from greedyrls import SelectionPath, greedy_path
+from internals import native
 from traps import trapped
 from tuning import Tune, tuned
 
@@ -60,6 +61,39 @@ def test_it_is_the_same_search(shape: tuple[int, int], kind: str) -> None:
         by_numpy = greedy_path(X, y, 25, alpha=5.0, **options)
     assert_same(path, by_python)
     assert_same(path, by_numpy)
+
+
+@pytest.mark.skipif(
+    not getattr(native(), "multiplies", bool)(), reason="this processor leaves products to BLAS"
+)
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_anchors_come_with_gram_columns(fit_intercept: bool) -> None:
+    """a·z_i of all features, for a that was g when a pass was made, and z as literal residuals."""
+    X, y = problem(200, 2_000)
+    centred = X - X.mean(axis=0) if fit_intercept else X
+    largest: list[float] = []
+
+    def checked(original: Any, search: Any, *arguments: Any) -> Any:
+        answer = original(search, *arguments)
+        a, products = np.empty((1, len(X))), np.empty((1, X.shape[1]))
+        search._module.read(search.handle, "anchor", a)
+        search._module.read(search.handle, "anchored", products)
+        chosen = centred[:, search.indices]
+        A = chosen.T @ chosen + 5.0 * np.eye(len(search.indices))
+        z = centred - chosen @ np.linalg.solve(A, chosen.T @ centred)
+        others = np.setdiff1d(np.arange(X.shape[1]), search.indices)
+        expected = (a @ z)[:, others]
+        np.testing.assert_allclose(products[:, others], expected, atol=1e-10 * len(X))
+        largest.append(float(np.abs(expected).max()))
+        return answer
+
+    with trapped() as traps, tuned(compiled_steps_ahead=3):
+        asked = traps.watch("make the anchor of compiled steps")
+        traps.around("let C take steps", checked)
+        greedy_path(X, y, 25, alpha=5.0, fit_intercept=fit_intercept)
+    assert len(largest) > 5
+    assert min(largest) > 1.0
+    assert asked == []
 
 
 def test_several_targets_have_one_pass_for_their_anchors() -> None:

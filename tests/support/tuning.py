@@ -211,6 +211,8 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "compiled_least_kept": constant("_steppers._compiled_rows._LEAST_KEPT"),
     # Bytes that a compiled search may take for more features than at first.
     "compiled_room_bytes": constant("_steppers._compiled_search.ROOM_BYTES"),
+    # Steps that compiled code takes at a time at most.
+    "compiled_steps_ahead": constant("_steppers._compiled_search.CompiledSearch._most_ahead"),
     # Features that a compiled search has room for at first.
     "compiled_first_room": constant(
         "_steppers._compiled_search.FIRST_ROOM",

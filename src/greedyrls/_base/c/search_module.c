@@ -318,8 +318,8 @@ PyObject *add(PyObject *module, PyObject *arguments)
     return PyLong_FromLong(result);
 }
 
-/* Copy numbers of a search into an array: its sums, Gram matrix, r, d, anchor, counters or
- * passes over X. */
+/* Copy numbers of a search into an array: its sums, Gram matrix, r, d, g, anchor and products of z with
+ * it, counters or passes over X. */
 PyObject *read_numbers(PyObject *module, PyObject *arguments)
 {
     PyObject *capsule, *out;
@@ -345,6 +345,10 @@ PyObject *read_numbers(PyObject *module, PyObject *arguments)
         source = search->d, count = rows->m;
     else if (strcmp(what, "g") == 0)
         source = search->g, height = rows->t, count = rows->m, stride = rows->ld;
+    else if (strcmp(what, "anchor") == 0 && search->has_anchor)
+        source = search->anchor, height = rows->t, count = rows->m, stride = rows->ld;
+    else if (strcmp(what, "anchored") == 0 && search->has_anchor)
+        source = search->anchored, height = rows->t, count = rows->n, stride = rows->n;
     else if (strcmp(what, "counters") == 0)
         source = counters, count = 2;
     else if (strcmp(what, "passes") == 0)
