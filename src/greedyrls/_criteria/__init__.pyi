@@ -34,6 +34,7 @@ from ._held_out_errors import stratum_scales as stratum_scales
 from ._held_out_errors import summed_moments as summed_moments
 from ._held_out_errors import test_ratio as test_ratio
 from ._held_out_errors import unflat as unflat
+from ._held_out_errors import variances_of as variances_of
 from ._held_out_losses import held_out_components as held_out_components
 from ._held_out_losses import held_out_moments as held_out_moments
 from ._held_out_losses import held_out_predictions as held_out_predictions

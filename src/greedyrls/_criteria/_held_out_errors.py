@@ -47,7 +47,7 @@ benchmarks/suites/coverage.py has the coverage of this and of other corrections.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,7 +125,6 @@ class Summed(NamedTuple):
     def first(self, width: int) -> Summed:
         """Return the sums of the first `width` losses; NaN where there are fewer."""
         padded = _padded(self, max(width, self.centres.shape[1]))
-        assert isinstance(padded, Summed)
         return padded._replace(
             squares=padded.squares[:width, :width],
             products=padded.products[:, :width],
@@ -134,6 +133,7 @@ class Summed(NamedTuple):
 
 
 Part = Clustered | Summed
+AnyPart = TypeVar("AnyPart", Clustered, Summed, Clustered | Summed)
 
 
 def make_tests(
@@ -160,8 +160,9 @@ def make_tests(
     strata = loss.strata(Y)
     totals = np.array([row_weights[test].sum() for test in tests])
     tested = np.unique(np.concatenate(tests))
-    pairs = np.unique(np.stack([strata[tested], clusters[tested]]), axis=1)
-    counts = np.bincount(pairs[0]).astype(np.float64)
+    # The clusters of each stratum are counted by pairs of both.
+    pairs = np.unique(strata[tested] * (clusters.max() + 1) + clusters[tested])
+    counts = np.bincount(pairs // (clusters.max() + 1)).astype(np.float64)
     scales = stratum_scales(counts)
     of_tests = [np.unique(clusters[test]) for test in tests]
     n_clusters = len(np.unique(clusters[tested]))
@@ -273,12 +274,8 @@ def covariance_of(parts: Sequence[Part]) -> Float:
 
     Folds may have different numbers of losses; a loss that any fold lacks is NaN.
     """
-    width = max(part.centres.shape[1] for part in parts)
-    parts = [_padded(part, width) for part in parts]
-    weights = np.array([part.weights for part in parts])  # (F × strata)
-    totals = weights.sum(axis=0)
-    means = np.einsum("fs,fsc->sc", weights, np.array([part.centres for part in parts]))
-    means /= np.where(totals > 0.0, totals, 1.0)[:, None]
+    parts, means = _with_means(parts)
+    width = means.shape[1]
     result = np.zeros((width, width))
     for closed in (part for part in parts if isinstance(part, Summed)):
         shift = means - closed.centres
@@ -300,7 +297,30 @@ def covariance_of(parts: Sequence[Part]) -> Float:
     return result
 
 
-def _padded(part: Part, width: int) -> Part:
+def variances_of(parts: Sequence[Summed]) -> Float:
+    """Return the diagonal of `covariance_of`, (c)."""
+    parts, means = _with_means(parts)
+    result = np.zeros(means.shape[1])
+    for part in parts:
+        shift = means - part.centres
+        across = part.amounts @ shift - 2.0 * part.products
+        result += np.diagonal(part.squares) + (shift * across).sum(axis=0)
+    result[result <= np.square(SUM_ROUNDING * np.abs(means).max(axis=0))] = 0.0
+    return result
+
+
+def _with_means(parts: Sequence[AnyPart]) -> tuple[list[AnyPart], Float]:
+    """Return parts with as many losses as the one that has most, and their means (strata × c)."""
+    width = max(part.centres.shape[1] for part in parts)
+    padded = [_padded(part, width) for part in parts]
+    weights = np.array([part.weights for part in padded])  # (F × strata)
+    totals = weights.sum(axis=0)
+    means = np.einsum("fs,fsc->sc", weights, np.array([part.centres for part in padded]))
+    means /= np.where(totals > 0.0, totals, 1.0)[:, None]
+    return padded, means
+
+
+def _padded(part: AnyPart, width: int) -> AnyPart:
     """Return a part with NaN for losses up to `width`."""
     if part.centres.shape[1] == width:
         return part

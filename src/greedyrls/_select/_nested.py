@@ -36,6 +36,7 @@ from .._criteria import (
     make_tests,
     stratum_scales,
     unflat,
+    variances_of,
 )
 from .._problem import ClusterFolds, Folds, Loss, Problem
 from .._search import Data, FoldLog, FoldRecord, Limits, Plan, check_loss
@@ -418,10 +419,14 @@ class _Losses:
 
     def standard_errors(self, row: int) -> Float:
         """Return the standard errors of a row's losses, (k); NaN where they are undefined."""
-        covariance = self.covariance(row)
-        if covariance is None:
-            return np.full(self._size, np.nan)
-        errors: Float = np.sqrt(np.maximum(np.diagonal(covariance)[1:], 0.0))
+        if self._folds.n_strata:
+            variances = variances_of(self._parts(row, 1 + self._size))
+        else:
+            covariance = self.covariance(row)
+            if covariance is None:
+                return np.full(self._size, np.nan)
+            variances = np.diagonal(covariance)
+        errors: Float = np.sqrt(np.maximum(variances[1:], 0.0))
         return errors
 
     def choose(self) -> Nested:
