@@ -231,7 +231,10 @@ def test_folds_may_be_added_up_or_kept_by_cluster() -> None:
                 given = loss.components(y[rows, None], P[:, :, rows], weights[rows])
                 parts.append(held_out_errors.part_of(given, tests._replace(is_closed=is_closed)))
             found.append(design.covariance(parts))
+            if is_closed:
+                variances = held_out_errors.variances_of(parts)
         assert_allclose(*found, rtol=1e-9)
+        assert_allclose(variances, np.diagonal(found[0]), rtol=1e-9)
         assert_array_equal(found[0], found[0].T)
         assert np.linalg.eigvalsh(found[0]).min() > -1e-12
 
