@@ -26,6 +26,7 @@ from compiled_steps import (
     step_cases,
 )
 from greedyrls import SelectionPath, Step, StopReason, extend_path, greedy_path
+from internals import Stop
 from literal import literal_path
 from problems import Case, cases, fold_cases, named_problems, two_classes
 from sweeps import EXAMPLES
@@ -288,6 +289,40 @@ def test_an_interrupted_search(loss: str, after: bool) -> None:
         assert path.interrupted
         assert_same_run(path, full.truncated(call - 1))
         assert_same_run(extend_path(path, X, y, 9, loss=loss), full)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_an_interrupt_while_c_takes_steps(loss: str) -> None:
+    """Python handles it when C returns: steps that nobody has seen yet are lost."""
+    X, y = two_classes(90, 20, signal=0.4)
+    with tuned(compiled_steps_ahead=3):
+        full = greedy_path(X, y, 9, loss=loss)
+        for call in (2, 3):
+            with interrupted_at("call C for steps", call, after=True):
+                path = greedy_path(X, y, 9, loss=loss)
+            assert path.interrupted
+            assert_same_run(path, full.truncated(3 * (call - 1)))
+
+
+@pytest.mark.parametrize("call", [1, 2, 3])
+def test_an_interrupt_while_the_general_engine_takes_over(call: int) -> None:
+    """The features of compiled steps are added to its state first."""
+    X, y = two_classes(90, 20, signal=0.4)
+    full, calls = greedy_path(X, y, 9), []
+
+    def doubting(original: Any, *arguments: Any) -> Any:
+        calls.append(arguments)
+        return Stop.IN_DOUBT if len(calls) == 2 else original(*arguments)
+
+    with trapped() as traps, tuned(compiled_steps_ahead=3):
+        traps.around("let C take steps", doubting)
+        assert_same_run(greedy_path(X, y, 9), full)
+        calls.clear()
+        added = traps.interrupt("add to feature space", call)
+        path = greedy_path(X, y, 9)
+    assert len(added) == call
+    assert path.interrupted
+    assert_same_run(path, full.truncated(3))
 
 
 @pytest.mark.parametrize("alpha_rule", ["nested", "joint"])

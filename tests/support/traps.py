@@ -44,6 +44,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "add feature": ("_criteria._state.SelectionState.add", *_COMPILED_STEP),
     "take a compiled step": (*_COMPILED_STEP, _COMPILED_FOLD_STEP),
     "let C take steps": ("_steppers._compiled_search.CompiledSearch.take",),
+    "call C for steps": ("_steppers._compiled_search.steps_in_c",),
     "remove by compiled steps": ("_steppers._compiled_moves.MovingStepper.remove",),
     "make rows for compiled steps": ("_steppers._compiled_rows.CompiledRows.__init__",),
     "fetch for compiled steps": ("_steppers._compiled_rows.CompiledRows._fetch",),

@@ -76,10 +76,11 @@ class Engine:
             yield from compiled_steps(compiled, size)
             if len(compiled.indices) == size:
                 return
-            self._leave(compiled)
-            self._compiled, is_in_doubt = None, True
             for _ in replay_together(self.state, [(index,) for index in compiled.indices], False):
                 pass
+            # Until here an interrupted search has the model of the compiled one.
+            self._leave(compiled)
+            self._compiled, is_in_doubt = None, True
         state, criterion = self._engine()
         for step in replay_together(state, state.problem.forced_entries[len(steps) :], forced=True):
             steps.append(step)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,9 +169,8 @@ class CompiledSearch:
             r, d = np.empty((count, t, rows.n_rows)), np.empty((count, rows.n_rows))
         # If nobody follows the steps, other searches keep the cores busy.
         threads = n_threads() if self._is_followed else 1
-        taken, self._answer = self._module.steps(
-            self.handle, best, losses, sums, products, r, d, last - n_chosen, threads
-        )
+        logs = best, losses, sums, products, r, d
+        taken, self._answer = steps_in_c(self._module, self.handle, *logs, last - n_chosen, threads)
         if taken < count:
             self._wanted = int(best[taken, 0])
         if not rows.keeps_z:
@@ -246,15 +246,24 @@ class CompiledSearch:
         self.largest_drift = max(self.largest_drift, float(counters[1]))
 
     def gram(self) -> Float:
-        """Return X_S'X_S of the chosen features."""
-        gram = np.empty((len(self.indices), len(self.indices)))
-        if self.indices:
+        """Return X_S'X_S of the chosen features; C has more of them after an interrupt."""
+        count, size = len(self.indices), np.zeros(1)
+        if self.handle is not None:
+            self._module.read(self.handle, "size", size)
+        gram = np.empty((int(size[0]), int(size[0])))
+        if len(gram):
             self._module.read(self.handle, "gram", gram)
-        return gram
+        return gram[:count, :count].copy()
 
     def moments(self) -> Moments:
         """Return the moments of the chosen features and the targets over all rows."""
         return moments_of_set(self.data.start, self.indices, self.gram(), None)
+
+
+def steps_in_c(module: ModuleType, *arguments: Any) -> tuple[int, int]:
+    """Let C take steps; returns how many it took, and why not more."""
+    answer: tuple[int, int] = module.steps(*arguments)
+    return answer
 
 
 def compiled_search(

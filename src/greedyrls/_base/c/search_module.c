@@ -319,7 +319,7 @@ PyObject *add(PyObject *module, PyObject *arguments)
 }
 
 /* Copy numbers of a search into an array: its sums, Gram matrix, r, d, g, anchor and products of z with
- * it, counters or passes over X. */
+ * it, counters, passes over X or the number of features. */
 PyObject *read_numbers(PyObject *module, PyObject *arguments)
 {
     PyObject *capsule, *out;
@@ -332,7 +332,7 @@ PyObject *read_numbers(PyObject *module, PyObject *arguments)
         return NULL;
     const Rows *rows = search->rows;
     const double counters[] = {(double)search->n_evaluations, search->largest_drift};
-    const double passes = (double)search->n_passes;
+    const double passes = (double)search->n_passes, size = (double)search->size;
     const double *source = NULL;
     int64_t count = 0, height = 1, stride = 0;
     if (strcmp(what, "sums") == 0)
@@ -353,6 +353,8 @@ PyObject *read_numbers(PyObject *module, PyObject *arguments)
         source = counters, count = 2;
     else if (strcmp(what, "passes") == 0)
         source = &passes, count = 1;
+    else if (strcmp(what, "size") == 0)
+        source = &size, count = 1;
     else
         return PyErr_Format(PyExc_ValueError, "there is no %s in a search", what);
     Py_buffer room;
