@@ -57,8 +57,8 @@ _LEAST_GATHERED_BYTES = 1 << 22
 _LANES = 8
 # The fewest Gram columns that there is room for.
 _LEAST_KEPT = 128
-# Vectors that a pass over columns of X multiplies in the time of one, as in _base/c/dots.h.
-_AT_ONCE = 4
+# Vectors of a pass over columns of X: together they take twice as long as one of them.
+_AT_ONCE = 8
 # Types that are read as they are, by their character.
 _TYPES = "?bBhHiIlLqQfd"
 

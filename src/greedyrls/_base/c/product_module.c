@@ -252,7 +252,8 @@ int fetch_ahead(OwnRows *own, Search *search, int64_t n_more, PyThreadState **th
     const int64_t count = width_of(search, n_more);
     if (count < 1)
         return 0;
-    put_likely_first(search, count);
+    if (own->most_kept > 0)
+        put_likely_first(search, count);
     PyEval_RestoreThread(*thread);
     /* A search in another thread may have computed it in the meantime. */
     const int is_there = rows->gram[search->ahead[0]] != NULL;

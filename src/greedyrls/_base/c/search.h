@@ -125,6 +125,7 @@ typedef struct Search {
     double lost;     /* the largest A_ss/δ_s of chosen ones: α keeps no pivot from 0 */
     double *chosen_z;  /* (capacity × ld) z of the chosen features when they were added */
     double *cached;    /* (n_slots × ld) z of candidates that were scored lately */
+    float *sample;     /* (n × q) of X, made when likely centres are asked for */
     int64_t n_slots, n_filled;
     int64_t *slot_of;                  /* (n) -1 if there is none */
     int64_t *slot_feature, *slot_size; /* (n_slots) whose z it is, and of which model */
