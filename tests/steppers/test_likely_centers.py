@@ -1,4 +1,4 @@
-"""Gram columns of centres that are likely chosen next: fewer passes over X, and the same centres."""
+"""Gram columns of likely centres come ahead of their use: fewer passes, and the same centres."""
 
 from __future__ import annotations
 

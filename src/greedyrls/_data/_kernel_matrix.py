@@ -287,7 +287,7 @@ class StoredKernelMatrix(KernelMatrix):
         """k(c_i, c_b) for all centres of the pool, (n)."""
         if self.row_of is None:
             return super().center_column(index)
-        column: Float = self._whole.values[self.row_of[index]].copy()
+        column: Float = self._whole.values[:, index][self.row_of]  # contiguous, unlike a row
         column[index] = self.center_diagonal[index]
         return column
 
