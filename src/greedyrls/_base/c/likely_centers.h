@@ -21,7 +21,7 @@
 /* Candidates as the centres that were followed so far leave them. */
 typedef struct {
     int64_t count;                      /* centres */
-    double *z, total[MOST_FOLLOWED];    /* (MOST_FOLLOWED × ld) what is left of them, and its sums */
+    double *z;                          /* (MOST_FOLLOWED × ld) what is left of them */
     double pivot[MOST_FOLLOWED], *step; /* δ, and (MOST_FOLLOWED × t) τ/δ */
     double *delta, *tau;                /* (n), (t × n) of all candidates, as far as they are known */
     double *losses;                     /* (n) minus what they gain; +inf: no candidates any more */
@@ -133,11 +133,10 @@ static void estimate(const Search *search, Followed *followed, int64_t u) {
 static void measure_left(const Search *search, Followed *followed, int64_t i) {
     const Rows *rows = search->rows;
     const int64_t n = rows->n;
-    const double *x = plain_column(rows, i), mean = rows->means == NULL ? 0.0 : rows->means[i];
+    const double *x = plain_column(rows, i); /* not centred, as the sum of z is 0 then */
     for (; followed->n_exact[i] < followed->count; followed->n_exact[i]++) {
         const int64_t u = followed->n_exact[i];
-        const double product = dot(x, followed->z + u * rows->ld, rows->m);
-        followed->exact[u * n + i] = product - mean * followed->total[u];
+        followed->exact[u * n + i] = dot(x, followed->z + u * rows->ld, rows->m);
     }
     followed->delta[i] = search->delta[i];
     for (int64_t k = 0; k < rows->t; k++) followed->tau[k * n + i] = search->tau[k * n + i];
@@ -157,8 +156,6 @@ static int64_t follow_center(Search *search, Followed *followed, int64_t index) 
         const double slope = dot(z, earlier, ld) / followed->pivot[v];
         for (int64_t j = 0; j < ld; j++) z[j] -= slope * earlier[j];
     }
-    followed->total[u] = 0.0;
-    for (int64_t j = 0; j < rows->m; j++) followed->total[u] += z[j];
     followed->pivot[u] = followed->delta[index];
     for (int64_t k = 0; k < rows->t; k++)
         followed->step[u * rows->t + k] = followed->tau[k * rows->n + index] / followed->delta[index];
