@@ -16,6 +16,7 @@ from tuning import SETTINGS, Tune, change, tuned
 VALUES: dict[str, list[Any]] = {
     "fold_engine": ["compiled", "numpy", "many", "large", "models"],
     "compiled_steps": [True, False],
+    "compiled_kernel": [True, False],
     "compiled_moves": ["remove", "begin", "general"],
     "dask_engine": ["cluster", "default", "file"],
     "rebuild_every_step": [True, False],

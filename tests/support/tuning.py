@@ -106,6 +106,8 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
             True: {},
         }
     ),
+    # Whether compiled code may compute values of the RBF kernel.
+    "compiled_kernel": choice({False: {"_data._kernel_functions.native": lambda: None}, True: {}}),
     # Where a search on a Dask collection runs: on the cluster if that supports all options, else
     # with X in memory ("cluster"); or in this process, with X as a file.
     "dask_engine": choice(

@@ -109,6 +109,14 @@ def remove_worst(
     losses: NDArray[Any],
     /,
 ) -> int: ...
+def radial_kernel(
+    centers: NDArray[Any],
+    points: NDArray[Any],
+    gamma: float,
+    out: NDArray[Any],
+    is_square: bool,
+    /,
+) -> None: ...
 def multiplies() -> bool: ...
 def multiply(
     V: NDArray[Any],

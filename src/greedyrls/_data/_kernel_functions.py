@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import manhattan_distances
 
-from .._base import Float, exported
+from .._base import Float, exported, native
 
 KERNELS = ("rbf", "laplacian", "poly", "polynomial")
 # Kernels of x − c alone: moving the origin to the points avoids cancellation.
@@ -22,6 +22,11 @@ _OF_DIFFERENCES = ("rbf", "laplacian")
 _DIAGONAL_BLOCK = 16
 # k(x, c) and k(c, x) of a function may differ by rounding only.
 _SYMMETRIC = 1e-8
+
+# With more coordinates, products by BLAS take no longer than compiled differences.
+_MOST_COORDINATES = 128
+# Points that compiled code puts beside each other: for fewer centres the points are.
+_BESIDE = 24
 
 KernelFunction = Callable[[Any, Any], Any]
 
@@ -49,25 +54,46 @@ class Kernel:
 
     def __call__(self, X: Any, centers: Any, out: Float | None = None) -> Float:
         """Return k(x_j, c_i) as a new array (rows of X × centres), or in `out`."""
+        if out is None and centers.shape[0] < min(_BESIDE, X.shape[0]):
+            values: Float = np.empty((centers.shape[0], X.shape[0]))
+            if self.fill(centers, X, values):
+                return values.T
         if self.name == "rbf" and isinstance(X, np.ndarray) and isinstance(centers, np.ndarray):
-            return self._of_squares(X, centers, out)
+            values = np.empty((len(X), len(centers))) if out is None else out
+            if not self.fill(X, centers, values):
+                self._of_squares(X, centers, values)
+            return values
         values = self._values(X, centers)
         if out is None:
             return values
         out[...] = values
         return out
 
-    def _of_squares(self, X: Float, centers: Float, out: Float | None) -> Float:
-        """Return exp(−γ ‖x − c‖²) without temporaries.
+    def fill(self, X: Any, centers: Any, out: Float, is_square: bool = False) -> bool:
+        """Write k(x_j, c_i) to `out` in compiled code; False if there is none for these points.
+
+        With `is_square` both are the same points. Values are the same in all calls, in both orders
+        of x and c, and exactly 1 where x = c.
+        """
+        module = native()
+        if self.name != "rbf" or module is None or not module.multiplies():
+            return False
+        if not (_is_plain(X) and _is_plain(centers)) or X.shape[1] > _MOST_COORDINATES:
+            return False
+        module.radial_kernel(_contiguous(X), _contiguous(centers), self.gamma, out, is_square)
+        return True
+
+    def _of_squares(self, X: Float, centers: Float, out: Float) -> None:
+        """Write exp(−γ ‖x − c‖²) to `out` without temporaries.
 
         Squares are no terms of the product: how it rounds depends on how many points there are.
         """
-        values: Float = np.matmul(2.0 * X, centers.T, out=out)
-        values -= _squares(X)[:, None]
-        values -= _squares(centers)
-        np.minimum(values, 0.0, out=values)
-        values *= self.gamma
-        return np.exp(values, out=values)
+        np.matmul(2.0 * X, centers.T, out=out)
+        out -= _squares(X)[:, None]
+        out -= _squares(centers)
+        np.minimum(out, 0.0, out=out)
+        out *= self.gamma
+        np.exp(out, out=out)
 
     def _values(self, X: Any, centers: Any) -> Float:
         if self.function is not None:
@@ -159,6 +185,17 @@ def _check_symmetric(values: Float, first: int) -> None:
             f"The kernel is not symmetric: with candidates c={first + one} and c'={first + other}, "
             f"k(c, c') is {values[one, other]:.6g} and k(c', c) is {values[other, one]:.6g}."
         )
+
+
+def _is_plain(points: Any) -> bool:
+    """Whether points are an array that compiled code reads."""
+    is_array = isinstance(points, np.ndarray) and points.ndim == 2 and points.flags.aligned
+    return is_array and points.dtype == np.float64 and points.dtype.isnative
+
+
+def _contiguous(points: Float) -> Float:
+    # A view, as arrays may name their byte order ("<f8"), which compiled code would refuse.
+    return np.ascontiguousarray(points).view(np.float64)
 
 
 def _inner(X: Any, centers: Any) -> Float:

@@ -210,10 +210,12 @@ class StoredKernelMatrix(KernelMatrix):
         columns: Float = np.empty((n, m))  # one per row
         if not self._kernel.is_symmetric:
             self._transpose(columns)
-        elif self._is_square:
-            self._mirror(columns)
-        else:
+        elif not self._is_square:
             self._fill(columns)
+        elif self._kernel.fill(self._pool, self._pool, columns, is_square=True):
+            self.evaluations += n * (n + 1) // 2
+        else:
+            self._mirror(columns)
         return DenseMatrix(columns.T)
 
     @property
@@ -237,11 +239,15 @@ class StoredKernelMatrix(KernelMatrix):
         """Write values where they stay: to transpose them would take longer than the kernel."""
         left = 0
         for block in point_blocks(self._points):
-            inside = slice(left, left + int(block.shape[0]))
-            height = max(1, _WRITTEN_ELEMENTS // max(1, int(block.shape[0])))
+            width = int(block.shape[0])
+            inside = slice(left, left + width)
+            left = inside.stop
+            if self._kernel.fill(self._pool, block, columns[:, inside]):
+                self.evaluations += len(columns) * width
+                continue
+            height = max(1, _WRITTEN_ELEMENTS // max(1, width))
             for top in range(0, len(columns), height):
                 self._write(columns[top : top + height, inside], top, block)
-            left = inside.stop
 
     def _mirror(self, columns: Float) -> None:
         """Write the values on one side of the diagonal; those on the other side are the same."""
@@ -281,7 +287,7 @@ class StoredKernelMatrix(KernelMatrix):
         """k(c_i, c_b) for all centres of the pool, (n)."""
         if self.row_of is None:
             return super().center_column(index)
-        column: Float = self._whole.values[self.row_of[index]].copy()
+        column: Float = self._whole.values[:, index][self.row_of]  # contiguous, unlike a row
         column[index] = self.center_diagonal[index]
         return column
 

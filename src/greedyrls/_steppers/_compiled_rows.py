@@ -57,8 +57,11 @@ _LEAST_GATHERED_BYTES = 1 << 22
 _LANES = 8
 # The fewest Gram columns that there is room for.
 _LEAST_KEPT = 128
-# Vectors that a pass over columns of X multiplies in the time of one, as in _base/c/dots.h.
+# Vectors that a pass over columns of X multiplies, and where X does not stay in the cache, where
+# eight take twice as long as one. It has so many elements (as in _base/c/likely_centers.h).
 _AT_ONCE = 4
+_MANY_AT_ONCE = 8
+_LARGE_X = 1 << 21
 # Types that are read as they are, by their character.
 _TYPES = "?bBhHiIlLqQfd"
 
@@ -198,6 +201,7 @@ class CompiledRows:
         if self.fetches:
             module.let_fetch(self.handle, self._most_kept, self._most_gathered)
         self._n_gathered = 0
+        self._at_once = _MANY_AT_ONCE if elements >= _LARGE_X else _AT_ONCE
 
     @property
     def needs_no_pass(self) -> bool:
@@ -309,7 +313,7 @@ class CompiledRows:
 
         The next centre is seldom one that was ranked next: the best takes its neighbours with it.
         """
-        return 0 if self._centers is None else -n_vectors % _AT_ONCE
+        return 0 if self._centers is None else -n_vectors % self._at_once
 
     def anchor_products(self, anchor: Float, indices: Sequence[int] = ()) -> Float:
         """Return X'a of an anchor (t × rows) by a pass over X, (t × n).

@@ -12,7 +12,7 @@
 #if defined(__AVX512F__)
 #define MOST_DOTS 32
 #define DOT_VECTORS 4
-#define DOT_COLUMNS 8
+#define DOT_COLUMNS 6
 #else
 #define MOST_DOTS 0
 #define DOT_VECTORS 2

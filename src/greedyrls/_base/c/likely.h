@@ -2,7 +2,7 @@
 #ifndef GREEDYRLS_LIKELY_H
 #define GREEDYRLS_LIKELY_H
 
-#include "bounded.h"
+#include "likely_centers.h"
 
 /* Candidates scored in this step that are compared, and the most features that are asked for. */
 #define MOST_COMPARED 64
@@ -88,6 +88,8 @@ static int64_t after(const Search *search, Compared *compared, int64_t chosen, i
 static int64_t likely(Search *search, int64_t first, int64_t count, int64_t *indices) {
     Compared compared;
     const size_t numbers = (size_t)(search->rows->t + MOST_LIKELY) * MOST_COMPARED;
+    if (count < 1) return 0;
+    if (follows_all(search)) return likely_centers(search, first, count, indices);
     if (search->keeps_z || cached_z(search, first) == NULL) return 0;
     compared.tau = malloc(numbers * sizeof(double));
     if (compared.tau == NULL) return 0;

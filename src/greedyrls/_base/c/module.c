@@ -108,6 +108,7 @@ static PyMethodDef functions[] = {
     {"test_models", test_models, METH_VARARGS, "Penalties and losses of models of all sizes."},
     {"most_dots", most_dots, METH_NOARGS, "Vectors with which column_product is faster than BLAS."},
     {"column_product", column_product, METH_VARARGS, "Products with contiguous columns."},
+    {"radial_kernel", radial_kernel, METH_VARARGS, "Values of the RBF kernel between points."},
     {"multiplies", multiplies, METH_NOARGS, "Whether products of X are faster than by BLAS."},
     {"multiply", multiply, METH_VARARGS, "Products of X with vectors."},
     {"gram_columns", gram_columns, METH_VARARGS, "Gram columns from X as it was passed."},

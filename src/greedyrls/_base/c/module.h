@@ -66,6 +66,9 @@ PyObject *column_product(PyObject *module, PyObject *arguments);
 double *numbers_or_none(PyObject *object, Py_buffer *view, Py_ssize_t count, int flags,
                         int *is_right);
 
+/* Kernels of points, in radial_module.c. */
+PyObject *radial_kernel(PyObject *module, PyObject *arguments);
+
 /* Products of X, in product_module.c. */
 PyObject *multiplies(PyObject *module, PyObject *arguments);
 PyObject *multiply(PyObject *module, PyObject *arguments);

@@ -257,7 +257,8 @@ int fetch_ahead(OwnRows *own, Search *search, int64_t n_more, PyThreadState **th
         return 0;
     if (has_anchor && count % LEAST_WIDTH == 0)
         count--; /* the anchor takes the place of a vector that is multiplied in the same time */
-    put_likely_first(search, count);
+    if (own->most_kept > 0)
+        put_likely_first(search, count);
     PyEval_RestoreThread(*thread);
     /* A search in another thread may have computed it in the meantime. */
     const int is_there = rows->gram[search->ahead[0]] != NULL;

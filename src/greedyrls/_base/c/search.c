@@ -6,6 +6,7 @@
 #include "kept.h"
 #include "likely.h"
 #include "multiply.h"
+#include "radial.h"
 #include "removals.h"
 #include "tested.h"
 
@@ -161,4 +162,5 @@ static int64_t lowest(Search *search, int64_t count, int64_t *indices) {
 const Variant NAME_IN(VARIANT, variant) = {
     QUOTED(VARIANT), pack, products, begin, step, add, makes_anchors, set_anchor, lowest, likely,
     loo_curve, test_models, MULTIPLIES, multiply, gram_columns, remove_worst, MOST_DOTS, column_product,
+    radial_kernel,
 };

@@ -125,6 +125,7 @@ typedef struct Search {
     double lost;     /* the largest A_ss/δ_s of chosen ones: α keeps no pivot from 0 */
     double *chosen_z;  /* (capacity × ld) z of the chosen features when they were added */
     double *cached;    /* (n_slots × ld) z of candidates that were scored lately */
+    float *sample;     /* (n × q) of X, made when likely centres are asked for */
     int64_t n_slots, n_filled;
     int64_t *slot_of;                  /* (n) -1 if there is none */
     int64_t *slot_feature, *slot_size; /* (n_slots) whose z it is, and of which model */
@@ -192,6 +193,8 @@ typedef struct Variant {
     int64_t most_dots; /* vectors with which `column_product` is faster than BLAS */
     void (*column_product)(const double *V, int64_t count, const double *X, int64_t m, int64_t n,
                            int64_t stride, double *out, const double *w, double *squares);
+    int (*radial_kernel)(const double *centers, int64_t rows, const double *points, int64_t n, int64_t d,
+                         double gamma, double *out, int64_t stride, int is_square);
 } Variant;
 
 extern const Variant baseline_variant;

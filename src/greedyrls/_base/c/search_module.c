@@ -24,7 +24,7 @@ static void free_search(OwnSearch *own)
         search->bounds, search->scratch, search->Z, search->c, search->steps, search->norms,
         search->inner, search->anchored, search->L, search->inverse, search->overlap,
         search->weights, search->anchor, search->recent, search->recent_index, search->open,
-        search->fourth, search->mixed, search->distances, search->chosen_z, search->cached,
+        search->fourth, search->mixed, search->distances, search->chosen_z, search->cached, search->sample,
         search->slot_of, search->slot_feature, search->slot_size, search->V, search->P,
         search->penalty,
     };

@@ -1,0 +1,57 @@
+/* The Python interface of radial.h. */
+#include "module.h"
+
+#include <string.h>
+
+static int is_table(const Py_buffer *view, Py_ssize_t columns)
+{
+    return view->ndim == 2 && strcmp(view->format, "d") == 0 && view->shape[1] == columns;
+}
+
+/* Whether rows are contiguous. NumPy passes other strides than its own of a single row or column. */
+static int has_rows(const Py_buffer *view)
+{
+    return (view->shape[1] <= 1 || view->strides[1] == 8)
+           && (view->shape[0] <= 1
+               || (view->strides[0] >= 8 * view->shape[1] && view->strides[0] % 8 == 0));
+}
+
+/* radial_kernel(centers, points, gamma, out, is_square): out (rows × n) = exp(−γ‖x − c‖²) of centres
+ * (rows × d) and points (n × d); with `is_square` both are the same. Rows of `out` are contiguous. */
+PyObject *radial_kernel(PyObject *module, PyObject *arguments)
+{
+    PyObject *objects[3];
+    Py_buffer views[3] = {{0}, {0}, {0}};
+    const int flags[] = {PyBUF_C_CONTIGUOUS, PyBUF_C_CONTIGUOUS, PyBUF_STRIDED};
+    double gamma;
+    int is_square, is_right = 1, is_done = 1;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OOdOp", &objects[0], &objects[1], &gamma, &objects[2], &is_square))
+        return NULL;
+    for (int k = 0; k < 3 && is_right; k++)
+        is_right = PyObject_GetBuffer(objects[k], &views[k], PyBUF_FORMAT | flags[k]) == 0;
+    const Py_buffer *centers = &views[0], *points = &views[1], *out = &views[2];
+    if (is_right) {
+        is_right = centers->ndim == 2 && is_table(centers, centers->shape[1])
+                   && is_table(points, centers->shape[1]) && is_table(out, points->shape[0])
+                   && out->shape[0] == centers->shape[0] && has_rows(out)
+                   && (!is_square || centers->shape[0] == points->shape[0]);
+        if (!is_right)
+            PyErr_SetString(PyExc_ValueError, "expected points of float64, and a row for each centre");
+    }
+    if (is_right) {
+        const int64_t stride = out->shape[0] > 1 ? out->strides[0] / 8 : out->shape[1];
+        Py_BEGIN_ALLOW_THREADS
+        is_done = search_variant()->radial_kernel(centers->buf, centers->shape[0], points->buf,
+                                                  points->shape[0], centers->shape[1], gamma, out->buf,
+                                                  stride, is_square);
+        Py_END_ALLOW_THREADS
+    }
+    for (int k = 0; k < 3; k++)
+        PyBuffer_Release(&views[k]);
+    if (is_right && !is_done)
+        PyErr_NoMemory();
+    if (!is_right || !is_done)
+        return NULL;
+    Py_RETURN_NONE;
+}
