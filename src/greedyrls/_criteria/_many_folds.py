@@ -190,7 +190,7 @@ class ManyFoldState(FoldMeans, SelectionState):
         """Return a function that computes z of candidates, and their δ (c) and τ (t × c)."""
         features, block, n = self.features, self.block, self.problem.n_features
         is_whole = len(candidates) == n
-        beta = features.coefficients(candidates).beta
+        beta = features.beta_of(candidates)
 
         def tile(rows: Rows, columns: Rows | None) -> Float:
             if columns is None:

@@ -187,7 +187,7 @@ class SelectionState(SearchState):
         try:
             columns = self.samples.products(self.features.selected)
             put(columns, self.data.constant, 0.0)
-            rebuild(self.features, columns)
+            rebuild(self.features, self.selected, columns)
         except np.linalg.LinAlgError as error:
             raise NumericalLimit("the chosen features are dependent up to rounding") from error
 
