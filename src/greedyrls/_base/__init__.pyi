@@ -90,6 +90,8 @@ from ._namespaces import to_host as to_host
 from ._namespaces import true_indices as true_indices
 from ._namespaces import whole_numbers as whole_numbers
 from ._native import native as native
+from ._parts import batches as batches
+from ._parts import slices as slices
 from ._progress import Jobs as Jobs
 from ._progress import Progress as Progress
 from ._progress import jobs_bar as jobs_bar

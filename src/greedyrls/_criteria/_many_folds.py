@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, ask
+from .._base import Float, ask, batches
 from .._features import Pivot
 from .._problem import Folds, Loss, Problem
 from .._rows import RowBlock, candidate_residuals, leftover_tile, removed_columns, tiles
@@ -235,8 +235,7 @@ class ManyFoldState(FoldMeans, SelectionState):
     def _measured_squares(self, candidates: NDArray[np.intp]) -> Float:
         """Return the same with δ and τ measured on the rows."""
         parts = [np.empty((self.problem.n_targets, 0))]
-        for first in range(0, len(candidates), self.samples.group):
-            chunk = candidates[first : first + self.samples.group]
+        for chunk in batches(candidates, self.samples.group):
             beta, penalty, shrinkage = self.features.coefficients(chunk)
             (Z,) = self.samples.each(ask(candidate_residuals, chunk, beta))
             self.samples.exact_evaluations += len(chunk)
