@@ -172,14 +172,14 @@ class FoldSteps:
             measured = self._fused.launch(sent, space.means, space.rows, beta)
         else:
             measured = self._move_rows(index, size, beta)
-        space.move(index, size, beta, columns, StepSums(*measured))
+        space.move(index, size, beta, columns, measured)
         put_at(self._chosen, size, index)
         packed = self._packed(take(sums[2 * count, :], self._chosen))
         if self.folds is not None:
             self.folds.packed[:] = packed
         return (packed,)
 
-    def _move_rows(self, index: Array, size: Array, beta: Array) -> tuple[Float, Float, Float]:
+    def _move_rows(self, index: Array, size: Array, beta: Array) -> StepSums:
         """Update the held-out rows like `FusedStep`, with array operations instead of a kernel."""
         space, rows = self._space, self._split
         (columns,) = rows.columns.buffers
@@ -187,11 +187,11 @@ class FoldSteps:
         column = self._X.columns(index)[0, :] - at(self._shift, index)
         x = rows.of(column) - mean[:, None]
         z = x - (beta[:, None, :] @ columns)[:, 0, :]
-        norms, inner, energy = rows.sums(z, rho)
+        sums = rows.sums(z, rho)
         r = rows.r
         r -= rho[:, :, None] * z[:, None, :]
         put_row(columns, size, x)
-        return norms, inner, energy
+        return sums
 
     def _packed(self, gram: Array) -> Array:
         """Return the numbers of a `StepReport` as one vector on the device."""
