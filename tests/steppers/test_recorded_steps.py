@@ -41,7 +41,7 @@ pytest.importorskip("triton", reason="Triton is not installed")
 
 HAS_GPU = torch.cuda.is_available()
 _STEPS = 6
-_ALIKE = ("_rows", "L", "gram", "_inverse", "_overlap", "_weights", "_chosen")
+_ALIKE = ("rows", "L", "gram", "_inverse", "_overlap", "_weights", "_chosen")
 
 
 class Done:

@@ -86,6 +86,7 @@ from greedyrls._data._views import RowsOf
 from greedyrls._features import _penalties as penalties
 from greedyrls._features._feature_space import FeatureSpace
 from greedyrls._features._gram import GramColumns
+from greedyrls._features._recurrences import Recurrences
 from greedyrls._features._spread import follow_spread
 from greedyrls._notebook._html import _in_line
 from greedyrls._notebook._pictures import BLUE, ORANGE, Line, bar, key, line_picture
@@ -194,5 +195,8 @@ with suppress(ImportError):  # click is not installed
 # The modules of the engine that an interrupt may hit at any line.
 ENGINE_MODULES = {kernels.__name__, columns.__name__} | {
     part.__module__
-    for part in (SampleSpace, FeatureSpace, GramColumns, SelectionState, LeaveOneOut, forward)
+    for part in (
+        *(SampleSpace, FeatureSpace, Recurrences, GramColumns),
+        *(SelectionState, LeaveOneOut, forward),
+    )
 }

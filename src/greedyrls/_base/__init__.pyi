@@ -74,6 +74,7 @@ from ._namespaces import numpy_of as numpy_of
 from ._namespaces import other_namespace as other_namespace
 from ._namespaces import put as put
 from ._namespaces import put_at as put_at
+from ._namespaces import put_border as put_border
 from ._namespaces import put_row as put_row
 from ._namespaces import raise_to as raise_to
 from ._namespaces import row_dots as row_dots
@@ -88,8 +89,9 @@ from ._namespaces import to_device as to_device
 from ._namespaces import to_host as to_host
 from ._namespaces import true_indices as true_indices
 from ._namespaces import whole_numbers as whole_numbers
-from ._namespaces import with_last as with_last
 from ._native import native as native
+from ._parts import batches as batches
+from ._parts import slices as slices
 from ._progress import Jobs as Jobs
 from ._progress import Progress as Progress
 from ._progress import jobs_bar as jobs_bar

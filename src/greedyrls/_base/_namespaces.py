@@ -414,12 +414,12 @@ def at(values: Array, index: Array | int) -> Array:
     return values[..., index] if isinstance(index, int) else take(values, index)[..., 0]
 
 
-def put_at(values: Array, index: Array | int, numbers: Array) -> None:
-    """Set one element along the last axis; the index is an int or a PyTorch vector of length 1."""
+def put_at(values: Array, index: Array | int, numbers: Array | float) -> None:
+    """Set one element along the last axis, (… × 1); the index is an int, or as in `at`."""
     if isinstance(index, int):
-        values[..., index] = numbers
+        values[..., index : index + 1] = numbers
     else:
-        values.index_copy_(values.ndim - 1, index, numbers[..., None])
+        values.index_copy_(values.ndim - 1, index, numbers)
 
 
 def put_row(values: Array, index: Array | int, numbers: Array) -> None:
@@ -430,11 +430,20 @@ def put_row(values: Array, index: Array | int, numbers: Array) -> None:
         values.index_copy_(values.ndim - 2, index, numbers[..., None, :])
 
 
-def with_last(values: Array, size: Array | int, last: Array) -> Array:
-    """Append a column to (K × s) values; arrays of fixed length have memory for it at s."""
+def put_border(
+    values: Array, size: Array | int, row: Array, last: Array | float, is_symmetric: bool = False
+) -> None:
+    """Set row (… × |S|) and corner (… × 1) of square matrices after `size` rows; the column too?"""
     if isinstance(size, int):
-        return namespace_of(values).concat((values, last[:, None]), axis=1)
-    return values.index_copy(1, size, last[:, None])
+        values[..., size, :size] = row
+        values[..., size, size : size + 1] = last
+        if is_symmetric:
+            values[..., :size, size] = row
+        return
+    row = row.index_copy(row.ndim - 1, size, last)
+    put_row(values, size, row)
+    if is_symmetric:
+        put_at(values, size, row[..., None])
 
 
 def raise_to(values: Array, floor: Any) -> None:

@@ -16,6 +16,7 @@ from ._blas import LONG_CALL, n_threads
 from ._namespaces import Float as Float
 from ._namespaces import inner, namespace_of, row_dots
 from ._native import native
+from ._parts import slices
 from ._sizes import DEVICE_ELEMENTS, TILE_ELEMENTS
 from ._tolerances import TINY
 
@@ -79,9 +80,9 @@ def tiles(X: NDArray[np.generic], elements: int) -> Iterator[tuple[slice, slice]
     else:
         height = min(m, elements)
         width = max(1, elements // max(1, height))
-    for top in range(0, m, height):
-        for left in range(0, n, width):
-            yield slice(top, min(m, top + height)), slice(left, min(n, left + width))
+    for rows in slices(m, height):
+        for columns in slices(n, width):
+            yield rows, columns
 
 
 def _is_blas_ready(X: NDArray[np.generic]) -> bool:
@@ -116,8 +117,7 @@ def _multiplied(
         module.multiply(V, values, result, weights, squares, n_threads())
         return result
     # As arrays that were sent by another process may be: the same sums of copies.
-    for start in range(0, X.shape[1], _COPIED_COLUMNS):
-        part = slice(start, start + _COPIED_COLUMNS)
+    for part in slices(X.shape[1], _COPIED_COLUMNS):
         copy = values[:, part].copy()
         sums = np.empty((V.shape[0], copy.shape[1]))
         module.multiply(V, copy, sums, weights, None if squares is None else squares[part], 1)
@@ -225,8 +225,7 @@ def loo_losses(
     elements = TILE_ELEMENTS // 4 if isinstance(Z, np.ndarray) else DEVICE_ELEMENTS
     height = max(1024, elements // max(1, c))
     total: tuple[Float, Float, Float] | None = None
-    for top in range(0, m, height):
-        rows = slice(top, min(m, top + height))
+    for rows in slices(m, height):
         sums = _tile_losses(Z[:, rows], r[:, rows], d[rows], inverse, rho, with_spread)
         total = sums if total is None else _added(total, sums)
     assert total is not None

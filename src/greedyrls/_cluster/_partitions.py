@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._base import Float, Handle, frame_numbers
+from .._base import Float, Handle, batches, frame_numbers
 from .._data import DataFile, DenseMatrix, FileMatrix, Matrix, SparseMatrix, default_limit
 from .._problem import feature_names_of
 
@@ -179,8 +179,7 @@ class RowsOfCluster(FileMatrix):
         cache = self.kept.cache
         lacking = list(dict.fromkeys(cache.missing(indices)))
         width = max(1, _FETCHED // max(1, self.shape[0] * self.dtype.itemsize))
-        for first in range(0, len(lacking), width):
-            some = lacking[first : first + width]
+        for some in batches(lacking, width):
             incoming = cache.receive(some, lambda: np.empty(self.shape[0], self.dtype))
             cache.put_rows(incoming, slice(0, self.shape[0]), self._rows.columns(some))
             cache.finish(incoming)

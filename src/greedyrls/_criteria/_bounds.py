@@ -129,7 +129,7 @@ def support_bounds(state: SelectionState, indices: NDArray[np.intp]) -> Float:
     due to the chosen features and the mean only, is bounded.
     """
     features, statistics = state.features, state.statistics
-    beta, _, _ = features.coefficients(indices)
+    beta = features.beta_of(indices)
     delta = features.delta[indices]
     rho = features.tau[:, indices] / delta
     seen = state.samples.total(ask(support_sums, indices, beta, delta, rho))

@@ -23,6 +23,7 @@ from .._base import (
     location_of,
     native,
     row_dots,
+    slices,
     stacked,
     to_device,
     to_host,
@@ -57,8 +58,7 @@ def errors_by_size(
         [to_device(location, model.inverse, model.steps.T.copy()) for model in of_penalty]
         for of_penalty in models
     ]
-    for first in range(0, block.n_rows, height):
-        rows = slice(first, min(block.n_rows, first + height))
+    for rows in slices(block.n_rows, height):
         columns = stacked([part for _, part in block.columns.chosen(chosen.indices, rows)])
         errors = location.empty((block.r.shape[0], chosen.n_models, columns.shape[1]))
         for number, of_penalty in enumerate(factors):
@@ -188,8 +188,7 @@ def _compiled_sums(
     is_end[chain.ends - 1] = 1
     total, part = np.zeros((len(models), k)), np.empty((len(models), k))
     height = max(LEAST_SET_ROWS, QUARTER_TILE_ELEMENTS // k)
-    for first in range(0, block.n_rows, height):
-        rows = slice(first, min(block.n_rows, first + height))
+    for rows in slices(block.n_rows, height):
         columns = stacked([part for _, part in block.columns.chosen(chosen.indices, rows)])
         r, d = np.ascontiguousarray(block.r[:, rows]), np.ascontiguousarray(block.d[rows])
         sizes = k, len(d), len(models), t

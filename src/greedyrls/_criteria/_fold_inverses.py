@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import HALF_TILE_ELEMENTS, Float
+from .._base import HALF_TILE_ELEMENTS, Float, slices
 from ._choice import NumericalLimit
 
 Rows = NDArray[np.intp]
@@ -187,13 +187,11 @@ class FoldInverses:
             count, size = batch.rows.shape
             width = min(n_columns, max(_LEAST_COLUMNS, HALF_TILE_ELEMENTS // size))
             height = max(1, HALF_TILE_ELEMENTS // (size * width))
-            for top in range(0, count, height):
-                folds = slice(top, min(count, top + height))
+            for folds in slices(count, height):
                 rows = batch.rows[folds]
-                for first in range(0, n_columns, width):
-                    columns = slice(first, min(n_columns, first + width))
-                    is_whole = columns.stop - first == n_columns
-                    taken = None if is_whole else np.arange(first, columns.stop)
+                for columns in slices(n_columns, width):
+                    is_whole = width == n_columns
+                    taken = None if is_whole else np.arange(columns.start, columns.stop)
                     Z = tile(rows.ravel(), taken).reshape(*rows.shape, -1)
                     U = batch.times(Z, folds)
                     yield rows, columns, U, np.einsum("ksc,ksc->kc", Z, U)

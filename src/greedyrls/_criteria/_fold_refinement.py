@@ -12,7 +12,7 @@ from .._rows import FoldRows, refined_sums
 def careful_coefficients(space: FoldSpace, rows: FoldRows, index: int) -> Float:
     """Return β of a feature (K × |S|), refined where the chosen ones nearly span it."""
     vectors = (
-        space.coefficients([index])[:, :, 0],
+        space.beta_of(np.array([index]))[:, :, 0],
         space.delta[:, index],
         space.scale[:, index],
     )

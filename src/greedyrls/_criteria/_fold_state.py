@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._base import CHOSEN_SHARE, HOST, LOSS_ROUNDING, TIE, Float, ask, to_host
 from .._data import physical_bytes
-from .._features import FoldSpace, HeldOut, Ranking, fold_pairs, penalty_of
+from .._features import FoldSpace, Ranking, fold_pairs, penalty_of
 from .._problem import ClusterFolds, Folds, Loss, Problem, stratum_factors
 from .._rows import (
     FoldBlock,
@@ -189,7 +189,7 @@ class FoldState(FoldMeans, SearchState):
             leftovers = self.samples.each(ask(fold_leftovers, index, means, beta))
             sums = self.samples.total(ask(step_sums, rho), leftovers)
             self.samples.become(ask(FoldBlock.advanced, index, means, rho), leftovers)
-            space.add(index, beta, column[:count], column[count:-1], HeldOut(*sums))
+            space.add(index, beta, (column[:count], column[count:-1]), sums)
             products = column[-1, self.selected]
         self.barred[index] = np.inf
         self.bar_spanned()
@@ -218,7 +218,8 @@ class FoldState(FoldMeans, SearchState):
 
     def _place(self, order: list[int], columns: Float, inverse: Float, held: Held | None) -> None:
         space, count = self.features, self.data.samples.n_splits
-        space.move_to(order, columns[:count], columns[count:-1], inverse)
+        on_train, on_test = columns[:count], columns[count:-1]
+        space.place(order, (on_train, on_test), on_train[..., order], inverse)
         means, weights = space.means[:, order], space.model.weights
         question = partial(fold_at_set, features=tuple(order), means=means, weights=weights)
         self.samples.become(question)

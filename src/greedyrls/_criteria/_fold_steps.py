@@ -32,12 +32,11 @@ from .._data import Matrix, free_bytes
 from .._features import (
     FoldSpace,
     FusedFolds,
-    HeldOut,
     StepReport,
     can_follow,
     report_layout,
 )
-from .._rows import FoldBlock, FoldRows, FusedStep, StepNumbers, can_fuse
+from .._rows import FoldBlock, FoldRows, FusedStep, StepNumbers, StepSums, can_fuse
 from ._fold_refinement import careful_coefficients
 
 # The share of a device's free memory for the recurrences and the columns of held-out rows.
@@ -131,7 +130,7 @@ class FoldSteps:
         """Add a feature; `column` (sets × n) has its sums of products over the sets of rows."""
         if self._space.size == self._space.capacity:
             self.settle()
-            self._space.grow(self._space.size + max(16, self._space.size))
+            self._space.make_room(self._space.size + 1)
             self.attach(self._rows)
         size, beta = self._space.size, None
         if size and self.report.pivots[index] < REFINED_PIVOT:
@@ -162,25 +161,25 @@ class FoldSteps:
         sums = self._by_sets @ column
         if self.folds is not None and self._fused is not None and beta is None:
             beta = self.folds.lean(sent)
-            pieces = self._fused.move(sent, space.means, space.delta, space.tau, beta)
+            pieces = self._fused.move(sent, space.means, space.rows, beta)
             return (self.folds.follow(sent, sums, pieces),)
         index, size = map(whole_numbers, sent)
         if beta is None:
             beta = space.padded_coefficients(index)
         count = space.delta.shape[0]
-        on_train, on_test = space.columns(sums[:count, :], sums[count : 2 * count, :], index)
+        columns = space.columns(sums[:count, :], sums[count : 2 * count, :], index)
         if self._fused is not None:
-            measured = self._fused.launch(sent, space.means, space.delta, space.tau, beta)
+            measured = self._fused.launch(sent, space.means, space.rows, beta)
         else:
             measured = self._move_rows(index, size, beta)
-        space.move(index, size, beta, on_train, on_test, HeldOut(*measured))
-        put_at(self._chosen, size, index[0])
+        space.move(index, size, beta, columns, measured)
+        put_at(self._chosen, size, index)
         packed = self._packed(take(sums[2 * count, :], self._chosen))
         if self.folds is not None:
             self.folds.packed[:] = packed
         return (packed,)
 
-    def _move_rows(self, index: Array, size: Array, beta: Array) -> tuple[Float, Float, Float]:
+    def _move_rows(self, index: Array, size: Array, beta: Array) -> StepSums:
         """Update the held-out rows like `FusedStep`, with array operations instead of a kernel."""
         space, rows = self._space, self._split
         (columns,) = rows.columns.buffers
@@ -188,11 +187,11 @@ class FoldSteps:
         column = self._X.columns(index)[0, :] - at(self._shift, index)
         x = rows.of(column) - mean[:, None]
         z = x - (beta[:, None, :] @ columns)[:, 0, :]
-        norms, inner, energy = rows.sums(z, rho)
+        sums = rows.sums(z, rho)
         r = rows.r
         r -= rho[:, :, None] * z[:, None, :]
         put_row(columns, size, x)
-        return norms, inner, energy
+        return sums
 
     def _packed(self, gram: Array) -> Array:
         """Return the numbers of a `StepReport` as one vector on the device."""

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, put, true_indices
+from .._base import Float, batches, put, true_indices
 from .._features import Pivot, Ranking, entries
 from ._bounds import bound_slack, bound_terms, leverage_growth, lower_bounds, support_bounds
 from ._choice import (
@@ -270,8 +270,7 @@ class LeaveOneOut:
         """Raise the bounds of the rare ones among the candidates in place."""
         assert state.data.is_rare is not None
         (rare,) = state.data.is_rare[left].nonzero()
-        for first in range(0, len(rare), _RARE_GROUP):
-            batch = rare[first : first + _RARE_GROUP]
+        for batch in batches(rare, _RARE_GROUP):
             bounds[batch] = np.maximum(bounds[batch], support_bounds(state, left[batch]))
 
     def _read_ahead(self, state: SelectionState, ranking: Ranking, remaining: int) -> bool:

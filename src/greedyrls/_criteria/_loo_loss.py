@@ -111,7 +111,7 @@ class LossState(SelectionState):
 
     def _sums(self, rho: Float) -> Float:
         """Return the losses (n) if the loss is a mean over rows."""
-        beta = self.features.coefficients(np.arange(self.problem.n_features)).beta
+        beta = self.features.beta_of(np.arange(self.problem.n_features))
         name = self.criterion_loss.name.removeprefix("balanced_")
         reach, support = None, None
         # Files and rows on a cluster are read once per step, and all of their pairs are computed.
@@ -128,7 +128,7 @@ class LossState(SelectionState):
         factors = _factors(self.samples, squared)
         if not self.layout.is_single:
             return _losses_with(self, candidates, squared, factors)
-        beta = features.coefficients(np.arange(self.problem.n_features)).beta
+        beta = features.beta_of(np.arange(self.problem.n_features))
         rho = features.tau / features.delta
         return _row_losses(self, squared, factors, beta, rho)[candidates]
 
@@ -225,13 +225,13 @@ def _models_with(
     """Return the models with each candidate added, and the positions of these candidates."""
     features, layout = state.features, state.layout
     if layout.is_single:
-        beta, delta = features.coefficients(candidates).beta, features.delta[candidates]
+        beta, delta = features.beta_of(candidates), features.delta[candidates]
         rho = features.tau[:, candidates] / delta
         errors = partial(candidate_errors, indices=candidates, beta=beta, delta=delta, rho=rho)
         return _Models(errors, len(candidates), len(candidates)), np.arange(len(candidates))
     parts = list(layout.parts(candidates))
     groups = [directions(part, roots_of(state, part)[0], features.tau) for part in parts]
-    betas = [features.coefficients(part.columns.ravel()).beta for part in parts]
+    betas = [features.beta_of(part.columns.ravel()) for part in parts]
     width = sum(part.columns.size for part in parts)
     models = _Models(partial(group_errors, groups=groups, betas=betas), len(candidates), width)
     return models, np.concatenate([part.positions for part in parts])

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, ask
+from .._base import Float, ask, batches
 from .._features import Pivot
 from .._problem import Folds, Loss, Problem
 from .._rows import RowBlock, candidate_residuals, leftover_tile, removed_columns, tiles
@@ -190,7 +190,7 @@ class ManyFoldState(FoldMeans, SelectionState):
         """Return a function that computes z of candidates, and their δ (c) and τ (t × c)."""
         features, block, n = self.features, self.block, self.problem.n_features
         is_whole = len(candidates) == n
-        beta = features.coefficients(candidates).beta
+        beta = features.beta_of(candidates)
 
         def tile(rows: Rows, columns: Rows | None) -> Float:
             if columns is None:
@@ -235,8 +235,7 @@ class ManyFoldState(FoldMeans, SelectionState):
     def _measured_squares(self, candidates: NDArray[np.intp]) -> Float:
         """Return the same with δ and τ measured on the rows."""
         parts = [np.empty((self.problem.n_targets, 0))]
-        for first in range(0, len(candidates), self.samples.group):
-            chunk = candidates[first : first + self.samples.group]
+        for chunk in batches(candidates, self.samples.group):
             beta, penalty, shrinkage = self.features.coefficients(chunk)
             (Z,) = self.samples.each(ask(candidate_residuals, chunk, beta))
             self.samples.exact_evaluations += len(chunk)

@@ -15,6 +15,7 @@ from .._base import (
     Handle,
     as_float,
     ask,
+    batches,
     floor_at,
     namespace_of,
     put,
@@ -152,8 +153,7 @@ class SampleSpace(BlockSet[RowBlock]):
         doubtful = true_indices(centred < 1e-5 * diagonal)
         if len(doubtful):
             self.each(ask(fetch_columns, doubtful))
-        for first in range(0, len(doubtful), self.group):
-            chunk = doubtful[first : first + self.group]
+        for chunk in batches(doubtful, self.group):
             norms, products = to_host(*self.total(ask(fresh_moments, chunk)))
             put(centred, chunk, norms)
             put(correlation, chunk, products)

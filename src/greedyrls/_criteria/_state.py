@@ -15,6 +15,7 @@ from .._base import (
     SMALLEST_D,
     Z_ROUNDING,
     Float,
+    batches,
     put,
     to_host,
 )
@@ -130,8 +131,7 @@ class SelectionState(SearchState):
         parts = []
         X = self.problem.X
         X.fetch(indices.tolist())  # in one pass, rather than one for each group
-        for first in range(0, len(indices), self.samples.group):
-            chunk = indices[first : first + self.samples.group]
+        for chunk in batches(indices, self.samples.group):
             spread = self.features.spread
             terms = self.features.coefficients(chunk)
             scores = self.samples.score(chunk, *terms, spread is not None)
@@ -187,7 +187,7 @@ class SelectionState(SearchState):
         try:
             columns = self.samples.products(self.features.selected)
             put(columns, self.data.constant, 0.0)
-            rebuild(self.features, columns)
+            rebuild(self.features, self.selected, columns)
         except np.linalg.LinAlgError as error:
             raise NumericalLimit("the chosen features are dependent up to rounding") from error
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._base import LEAST_TILE_ROWS, Float
+from .._base import LEAST_TILE_ROWS, Float, slices
 from ._dense import DenseMatrix
 from ._file_memory import Needs
 from ._matrix import SET_ELEMENTS, Answer, Matrix, Rows
@@ -99,8 +99,7 @@ def _query_means(X: Matrix, query_of: Queries, weights: Float, count: int) -> Fl
         (used,) = weights[rows].nonzero()
         queries, v = query_of[rows][used], weights[rows][used]
         height = max(LEAST_TILE_ROWS, SET_ELEMENTS // X.shape[1])
-        for top in range(0, len(used), height):
-            part = slice(top, top + height)
+        for part in slices(len(used), height):
             values = chunk.part(used[part]).astype(np.float64)
             query, position = np.unique(queries[part], return_index=True)
             query, position = query[is_new[query]], position[is_new[query]]

@@ -6,7 +6,7 @@ a nonzero value in the column.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._base import LEAST_TILE_ROWS, Float
-from ._dense import DenseMatrix
-from ._matrix import SET_ELEMENTS, Answer, Matrix, Rows
+from ._dense import dense_chunks
+from ._matrix import SET_ELEMENTS, Matrix, Rows, whole_sets
 from ._sparse import SparseMatrix
 
 
@@ -29,6 +29,7 @@ class CentredSparse(Matrix):
     """
 
     is_in_memory = True
+    is_whole_tile = True
     dtype = np.dtype(np.float64)
 
     def __init__(self, S: SparseMatrix, M: Any, query_of: NDArray[np.intp]) -> None:
@@ -126,27 +127,13 @@ class CentredSparse(Matrix):
 
     def chunks(self) -> Iterator[tuple[slice, Matrix]]:
         """Yield all rows in order, in dense tiles."""
-        m, n = self.shape
-        height = max(LEAST_TILE_ROWS, SET_ELEMENTS // n)
-        for top in range(0, m, height):
-            rows = slice(top, min(m, top + height))
-            yield rows, DenseMatrix(self.part(rows))
-
-    def map_tiles(
-        self, question: Callable[[slice, Matrix], Answer], n_vectors: int
-    ) -> Iterator[Answer]:
-        """Yield the answer of all rows: their products with vectors need no tiles."""
-        yield question(slice(0, self.shape[0]), self)
+        return dense_chunks(self, max(LEAST_TILE_ROWS, SET_ELEMENTS // self.shape[1]))
 
     def tiles_by_set(
         self, sets: Sequence[Any], shift: Float, cache: dict[int, Any]
     ) -> Iterator[tuple[int, Any, Matrix]]:
         """Yield number, rows and values of each set; the shift is 0."""
-        for number, members in enumerate(sets):
-            rows = np.arange(self.shape[0]) if members is None else members
-            if number not in cache:
-                cache[number] = self if members is None else self.take(members)
-            yield number, rows, cache[number]
+        return whole_sets(self, sets, cache)
 
     def first_non_finite(self) -> tuple[int, int, float] | None:
         """Return row, column and value of a NaN or infinite value, or None."""

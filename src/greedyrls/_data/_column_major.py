@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float, progress_bar
-from ._dense import DenseMatrix
+from ._dense import DenseMatrix, dense_chunks
 from ._file_memory import Needs, share_out
 from ._file_sources import ColumnSource
 from ._kept_columns import KeptColumns
@@ -42,7 +42,9 @@ class _CheapColumns(KeptColumns):
 
 
 class ColumnFileMatrix(LimitedMatrix[ColumnSource]):
-    """X in a file by columns."""
+    """X in a file by columns; products with vectors are made by tiles of these."""
+
+    is_whole_tile = True
 
     def __init__(self, source: ColumnSource, memory_limit: int | None = None) -> None:
         super().__init__(source, memory_limit)
@@ -138,17 +140,9 @@ class ColumnFileMatrix(LimitedMatrix[ColumnSource]):
 
     def chunks(self) -> Iterator[tuple[slice, DenseMatrix]]:
         """Yield all rows in order; each chunk is read from all columns."""
-        m, height = self.shape[0], self.memory.chunk_rows
-        for top in range(0, m, height):
-            rows = slice(top, min(m, top + height))
-            yield rows, DenseMatrix(np.ascontiguousarray(self.part(rows)))
+        for rows, chunk in dense_chunks(self, self.memory.chunk_rows):
+            yield rows, chunk
             self.rows_read += rows.stop - rows.start
-
-    def map_tiles(
-        self, question: Callable[[slice, Matrix], Answer], n_vectors: int
-    ) -> Iterator[Answer]:
-        """Yield the answer of all rows: their product with vectors is made by tiles of columns."""
-        yield question(slice(0, self.shape[0]), self)
 
     def tiles_by_set(
         self, sets: Sequence[Any], shift: Float, cache: dict[int, Any]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import CACHE_LINE_BYTES, HALF_TILE_ELEMENTS, Float, kernels
+from .._base import CACHE_LINE_BYTES, HALF_TILE_ELEMENTS, Float, kernels, slices
 from ._matrix import Matrix, Rows
 
 # Numbers in a cache line.
@@ -87,6 +87,12 @@ class DenseMatrix(Matrix):
             np.abs(tile, out=tile)
             largest[columns] = np.maximum(largest[columns], tile.max(axis=0, initial=0.0))
         return largest, count
+
+
+def dense_chunks(X: Matrix, height: int) -> Iterator[tuple[slice, DenseMatrix]]:
+    """Yield all rows in order, so many at a time, in memory."""
+    for rows in slices(X.shape[0], height):
+        yield rows, DenseMatrix(np.ascontiguousarray(X.part(rows)))
 
 
 def ordered_part(

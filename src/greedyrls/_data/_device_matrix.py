@@ -20,6 +20,7 @@ from .._base import (
     location_of,
     namespace_of,
     numbers_on,
+    slices,
     stacked,
     take,
     take_rows,
@@ -80,8 +81,7 @@ class DeviceMatrix(Matrix):
         """Yield all rows in order, in tiles of about so many elements: one pass."""
         height = max(1, elements // self.shape[1])
         for rows, chunk in self.chunks():
-            for top in range(0, chunk.shape[0], height):
-                part = slice(top, min(chunk.shape[0], top + height))
+            for part in slices(chunk.shape[0], height):
                 yield slice(rows.start + part.start, rows.start + part.stop), chunk.take(part)
 
     def tiles_by_set(
@@ -108,8 +108,7 @@ class DeviceMatrix(Matrix):
         height = m if is_ready else max(1, DEVICE_TILE_ELEMENTS // n)
         products = self.location.zeros((V.shape[0], n))
         squares = self.location.zeros((1, n))
-        for top in range(0, m, height):
-            rows = slice(top, min(m, top + height))
+        for rows in slices(m, height):
             tile = as_float(self.values[rows, :])
             products += _split_product(V[:, rows], tile)
             if with_squares:

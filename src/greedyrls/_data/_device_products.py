@@ -23,7 +23,7 @@ from .._base import (
     to_device,
     to_host,
 )
-from ._dense import DenseMatrix
+from ._dense import DenseMatrix, dense_chunks
 from ._device_matrix import DeviceMatrix
 from ._devices import free_bytes
 from ._matrix import PRODUCT_ROWS, Answer, Matrix, Rows
@@ -68,11 +68,7 @@ class DeviceProducts(Matrix):
 
     def chunks(self) -> Iterator[tuple[slice, DenseMatrix]]:
         """Yield all rows in order, copied to the host."""
-        m = self.shape[0]
-        height = max(1, _CHUNK_BYTES * m // max(1, self.nbytes))
-        for top in range(0, m, height):
-            rows = slice(top, min(m, top + height))
-            yield rows, DenseMatrix(self.part(rows))
+        return dense_chunks(self, max(1, _CHUNK_BYTES * self.shape[0] // max(1, self.nbytes)))
 
     def take(self, rows: Rows) -> Matrix:
         """Return rows as a matrix: a view if they are a slice, else a copy if memory allows."""

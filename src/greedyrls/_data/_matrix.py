@@ -22,6 +22,7 @@ from .._base import (
     Float,
     as_float,
     numbers_on,
+    slices,
 )
 from ._kept_columns import KeptColumns
 
@@ -61,6 +62,8 @@ class Matrix(ABC):
     passes_dominate: bool = False
     # X itself keeps the columns of chosen features, within its memory limit.
     keeps_columns: bool = False
+    # Products of all rows with vectors need no tiles.
+    is_whole_tile: bool = False
     # X uses threads of its own.
     has_own_threads: bool = False
     # Bytes that X may take in memory; None: no limit.
@@ -191,6 +194,9 @@ class Matrix(ABC):
 
         This is one pass. `n_vectors` is the number of vectors that multiply each tile.
         """
+        if self.is_whole_tile:
+            yield question(slice(0, self.shape[0]), self)
+            return
         for rows, chunk in self.chunks():
             for part, tile in _row_tiles(chunk, n_vectors):
                 yield question(slice(rows.start + part.start, rows.start + part.stop), tile)
@@ -239,6 +245,16 @@ class Matrix(ABC):
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
     ) -> None:
         """Divide the memory that X may use for a search; raise an error if it is too little."""
+
+
+def whole_sets(
+    X: Matrix, sets: Sequence[Any], cache: dict[int, Any]
+) -> Iterator[tuple[int, Any, Matrix]]:
+    """Yield number, rows and values of each set, all its rows at once, which `cache` keeps."""
+    for number, members in enumerate(sets):
+        if number not in cache:
+            cache[number] = X if members is None else X.take(members)
+        yield number, np.arange(X.shape[0]) if members is None else members, cache[number]
 
 
 def product(X: Matrix, V: Float) -> Float:
@@ -290,8 +306,7 @@ def _row_tiles(X: Matrix, n_vectors: int) -> Iterator[tuple[slice, Matrix]]:
         height = max(1, m)  # slicing rows of a sparse X is slow
     elif X.location.on_device:
         height = max(PRODUCT_ROWS, DEVICE_ELEMENTS // max(1, n_vectors))
-    for top in range(0, m, height):
-        rows = slice(top, min(m, top + height))
+    for rows in slices(m, height):
         yield rows, X if height >= m else X.take(rows)
 
 

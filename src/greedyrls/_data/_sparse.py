@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._base import Float
-from ._matrix import Matrix, Rows
+from ._matrix import Matrix, Rows, whole_sets
 
 # Values processed together.
 _VALUES = 1 << 22
@@ -81,10 +81,7 @@ class SparseMatrix(Matrix):
         self, sets: Sequence[Any], shift: Float, cache: dict[int, Any]
     ) -> Iterator[tuple[int, Any, Matrix]]:
         """Yield number, rows and values of each set; the shift is 0."""
-        for number, members in enumerate(sets):
-            if number not in cache:
-                cache[number] = self if members is None else self.take(members)
-            yield number, np.arange(self.shape[0]) if members is None else members, cache[number]
+        return whole_sets(self, sets, cache)
 
     def squares(self, weights: Float | None) -> Float:
         """Return the weighted sums of squares of the columns, (n)."""

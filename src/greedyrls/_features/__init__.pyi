@@ -14,8 +14,6 @@ from ._feature_sets import move_to as move_to
 from ._feature_sets import rebuild as rebuild
 from ._feature_sets import removal_squares as removal_squares
 from ._feature_space import FeatureSpace as FeatureSpace
-from ._feature_space import Pivot as Pivot
-from ._feature_space import entries as entries
 from ._feature_space import extend_model as extend_model
 from ._feature_space import inverse_pivots as inverse_pivots
 from ._feature_space import note_model as note_model
@@ -23,7 +21,6 @@ from ._feature_space import note_set as note_set
 from ._feature_space import note_step as note_step
 from ._feature_space import take_back as take_back
 from ._fold_space import FoldSpace as FoldSpace
-from ._fold_space import HeldOut as HeldOut
 from ._fused_folds import FusedFolds as FusedFolds
 from ._fused_folds import StepReport as StepReport
 from ._fused_folds import can_follow as can_follow
@@ -34,5 +31,7 @@ from ._group_pairs import GroupPairs as GroupPairs
 from ._group_pairs import fold_pairs as fold_pairs
 from ._group_pairs import joint_coefficients as joint_coefficients
 from ._penalties import penalty_of as penalty_of
+from ._recurrences import Pivot as Pivot
+from ._recurrences import entries as entries
 from ._spread import column_on as column_on
 from ._spread import follow_spread as follow_spread

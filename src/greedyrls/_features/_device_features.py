@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from .._base import Float, address_of, numbers_on, take, to_device, to_host
 from .._data import fused as _fused
 from .._rows import MOST_CHOSEN, Added, AddedNumbers, Chosen, FusedFeatures, Reported, Vectors
-from ._feature_space import FeatureSpace, Pivot, Seen
+from ._feature_space import FeatureSpace, Seen
 from ._penalties import Penalty
+from ._recurrences import Change, Pivot
 
 
 class DeviceFeatures(FeatureSpace):
@@ -42,20 +43,20 @@ class DeviceFeatures(FeatureSpace):
         if self._can_fuse:
             self._products = self.location.zeros((capacity, capacity))
 
-    def _set_rows(self, rows: Float) -> None:
+    def _set_rows(self, delta: Float, norms: Float, *others: Float) -> None:
         self._kernels = None
-        super()._set_rows(rows)
+        super()._set_rows(delta, norms, *others)
 
     @property
     def fused(self) -> FusedFeatures | None:
         """The GPU kernels for these vectors; None where they cannot be used."""
-        if not self._can_fuse or self._L.shape[0] > MOST_CHOSEN:
+        if not self._can_fuse or self.capacity > MOST_CHOSEN:
             return None
         if self._kernels is None:
             spread = self.spread
             self._kernels = FusedFeatures(
                 Vectors(
-                    self._rows,
+                    self.rows,
                     self._floors,
                     self._floors[0, :],
                     self._doubtful,
@@ -81,11 +82,8 @@ class DeviceFeatures(FeatureSpace):
 
     def note(self, index: int) -> None:
         """Note a feature that kernels added; `take_chosen` is to follow."""
-        s = self.size
-        self._keep_row(s)
-        self._gram[s, s] = self._squares[index]
-        self._chosen[s] = index
-        self.selected.append(index)
+        self._keep_row(self.size)
+        self._note(index)
         self._seen = {}
 
     def take_chosen(self, known: Chosen) -> None:
@@ -154,19 +152,20 @@ class DeviceFeatures(FeatureSpace):
         self._seen = {}
         return drift
 
-    def _follow(self, index: int, column: Float, pivot: Pivot, left: Float, slopes: Float) -> None:
+    def _follow(self, change: Change) -> None:
         kernels = self.fused
         if kernels is None:
-            left, slopes = to_device(self.location, left, slopes)
-            super()._follow(index, column, pivot, left, slopes)
+            left, slopes = to_device(self.location, change.left, change.slopes)
+            super()._follow(change._replace(left=left, slopes=slopes))
             return
-        s, root = self.size, math.sqrt(pivot.delta)
+        (column, _), pivot, s = change.columns, change.pivot, self.size
+        root = math.sqrt(pivot.delta)
         q_fourth = pivot.fourth**0.25 / root
         lost = abs(float(pivot.rho[0] * root)) * pivot.fourth**0.25 / root
         rest = math.sqrt(pivot.mixed[0] / pivot.delta) + lost * q_fourth
         address = float(address_of(column))
-        numbers = AddedNumbers(s, index, root, lost, rest, q_fourth, address)
-        kernels.follow(column, Added(numbers, slopes, left, self._chosen[:s]))
+        numbers = AddedNumbers(s, float(change.feature), root, lost, rest, q_fourth, address)
+        kernels.follow(column, Added(numbers, change.slopes, change.left, self._chosen[:s]))
         self._keep_row(s)
 
     def _keep_products(self, column: Float) -> None:
@@ -180,10 +179,10 @@ class DeviceFeatures(FeatureSpace):
         if s:
             self._kept.append(s)
 
-    def _grow(self) -> None:
+    def grow(self, capacity: int) -> None:
+        """Enlarge all arrays for `capacity` chosen features."""
         if self._can_fuse:
             _ = self.gram  # what waits is in memory that is about to be replaced
-            size = self._L.shape[0] + max(16, self._L.shape[0])
-            self._products = self.location.zeros((size, size))
+            self._products = self.location.zeros((capacity, capacity))
             self._kernels = None
-        super()._grow()
+        super().grow(capacity)

@@ -11,11 +11,13 @@ from ._fused_folds import AddedNumbers
 
 ROOT, RHO, MEAN, TEST_X = fused.positions(AddedNumbers, "root", "rho", "mean", "test_x")
 _COUNT = tl.constexpr(len(AddedNumbers._fields))
+# Vectors that follow by recurrence, with a single target: δ, ‖z‖², τ and r·z lie in this order.
+_HEIGHT = tl.constexpr(4)
 
 
 @triton.jit
 def lean(
-    feature, size, L, V, inverse, overlap, means, test_x, delta, tau, beta, left, numbers, n,
+    feature, size, L, V, inverse, overlap, means, test_x, recurrences, beta, left, numbers, n,
     capacity, padded: tl.constexpr, ahead: tl.constexpr,
 ):  # fmt: skip
     """Compute β of a feature in a split, and everything that `follow` reads but overwrites."""
@@ -27,7 +29,8 @@ def lean(
     own = split * n + index
     a = tl.arange(0, padded)
     is_a = a < chosen
-    root = tl.sqrt(tl.load(delta + own))
+    delta = recurrences + split * _HEIGHT * n + index
+    root = tl.sqrt(tl.load(delta))
     rows = split * capacity * n + index
     square = split * capacity * capacity
     total = tl.zeros((padded,), tl.float64)
@@ -49,7 +52,7 @@ def lean(
     tl.store(left + (2 * split + 1) * capacity + a, both, mask=a < capacity)
     at = numbers + split * _COUNT
     tl.store(at + ROOT, root)
-    tl.store(at + RHO, tl.load(tau + own) / (root * root))
+    tl.store(at + RHO, tl.load(delta + 2 * n) / (root * root))
     tl.store(at + MEAN, tl.load(means + own))
     tl.store(at + TEST_X, tl.load(test_x + own))
 
@@ -57,7 +60,7 @@ def lean(
 @triton.jit(do_not_specialize=["parts", "splits"])
 def follow(
     feature, size, sums, L, V, inverse, overlap, weights, means, train_weight, test_weight, test_x,
-    floor, delta, tau, norms, inner, energy, beta, left, numbers, pieces, n, capacity, splits,
+    floor, recurrences, energy, beta, left, numbers, pieces, n, capacity, splits,
     parts, width: tl.constexpr, padded: tl.constexpr, padded_parts: tl.constexpr,
     ahead: tl.constexpr,
 ):  # fmt: skip
@@ -107,19 +110,21 @@ def follow(
     q_z -= along
     row = tl.where(i == index, root, on_train / root)
     tl.store(L + rows + chosen * n, row, mask=is_i)
-    # `StackedSpace._update_candidates`.
+    # `Recurrences._follow`.
+    delta = recurrences + split * _HEIGHT * n + i
+    norms, tau, inner = delta + n, delta + 2 * n, delta + 3 * n
     pivot = root * root
     q_q = norm / pivot
     q_r = product / root
     step = rho * root
-    before = tl.load(delta + own, mask=is_i, other=1.0) - row * row
-    tl.store(delta + own, tl.maximum(before, tl.load(floor)), mask=is_i)
-    before = tl.load(norms + own, mask=is_i, other=0.0) + (row * row * q_q - 2.0 * row * q_z)
-    tl.store(norms + own, tl.maximum(before, 0.0), mask=is_i)
-    before = tl.load(inner + own, mask=is_i, other=0.0) + (step * q_q - q_r) * row
-    tl.store(inner + own, before - step * q_z, mask=is_i)
-    before = tl.load(tau + own, mask=is_i, other=0.0) - step * row
-    tl.store(tau + own, before, mask=is_i)
+    before = tl.load(delta, mask=is_i, other=1.0) - row * row
+    tl.store(delta, tl.maximum(before, tl.load(floor)), mask=is_i)
+    before = tl.load(norms, mask=is_i, other=0.0) + (row * row * q_q - 2.0 * row * q_z)
+    tl.store(norms, tl.maximum(before, 0.0), mask=is_i)
+    before = tl.load(inner, mask=is_i, other=0.0) + (step * q_q - q_r) * row
+    tl.store(inner, before - step * q_z, mask=is_i)
+    before = tl.load(tau, mask=is_i, other=0.0) - step * row
+    tl.store(tau, before, mask=is_i)
     if part == 0:
         after = tl.sum(tl.load(from_rows + 2 * splits * parts, mask=is_p, other=0.0), axis=0)
         tl.store(energy + split, after)
@@ -140,7 +145,7 @@ def follow(
 
 @triton.jit(do_not_specialize=["splits"])
 def report(
-    feature, size, sums, order, scale, delta, tau, norms, inner, energy, energies, pivots, losses,
+    feature, size, sums, order, scale, recurrences, energy, energies, pivots, losses,
     gram, n, capacity, splits, width: tl.constexpr, padded: tl.constexpr,
     padded_splits: tl.constexpr, ahead: tl.constexpr,
 ):  # fmt: skip
@@ -156,14 +161,15 @@ def report(
     for first in range(0, splits, ahead):
         for s in tl.static_range(ahead):
             is_there = is_i & (0 * i + first + s < splits)
-            own = (0 * i + first + s).to(tl.int64) * n + i
-            pivot = tl.load(delta + own, mask=is_there, other=1.0)
-            rho = tl.load(tau + own, mask=is_there, other=0.0) / pivot
-            norm = tl.load(norms + own, mask=is_there, other=0.0)
-            product = tl.load(inner + own, mask=is_there, other=0.0)
+            split = (0 * i + first + s).to(tl.int64)
+            delta = recurrences + split * _HEIGHT * n + i
+            pivot = tl.load(delta, mask=is_there, other=1.0)
+            norm = tl.load(delta + n, mask=is_there, other=0.0)
+            rho = tl.load(delta + 2 * n, mask=is_there, other=0.0) / pivot
+            product = tl.load(delta + 3 * n, mask=is_there, other=0.0)
             before = tl.load(energy + first + s, mask=first + s < splits, other=0.0)
             total += (rho * norm - 2.0 * product) * rho + before
-            share = pivot / tl.load(scale + own, mask=is_there, other=1.0)
+            share = pivot / tl.load(scale + split * n + i, mask=is_there, other=1.0)
             least = tl.minimum(least, tl.where(is_there, share, float("inf")))
     tl.store(losses + i, total, mask=is_i)
     tl.store(pivots + i, least, mask=is_i)

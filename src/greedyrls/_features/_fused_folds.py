@@ -70,7 +70,7 @@ class FusedFolds:
         with _fused.device_of(self.packed):
             lean[(self._count,)](
                 sent.feature, sent.size, space._L, space._V, space._inverse, space._overlap,
-                space.means, space._test_x, space.delta, space.tau, self.beta, self._left,
+                space.means, space._test_x, space.rows, self.beta, self._left,
                 self._numbers, self._n, space.capacity, self._padded, _fused.AHEAD,
             )  # fmt: skip
         return self.beta
@@ -79,7 +79,7 @@ class FusedFolds:
         """Update everything; returns the packed report.
 
         sums (2K + 1 × n) are products with the feature over training, held-out and all rows,
-        pieces (3 × K × parts) partial sums of what `HeldOut` has.
+        pieces (3 × K × parts) partial sums of what `StepSums` has.
         """
         from ._fold_kernels import follow, report
 
@@ -89,14 +89,13 @@ class FusedFolds:
             follow[(self._programs, self._count)](
                 sent.feature, sent.size, sums, space._L, space._V, space._inverse, space._overlap,
                 space._weights, space.means, space._train_weight, space._test_weight,
-                space._test_x, self._floor, space.delta, space.tau, space.norms, space.inner,
-                space.energy, self.beta, self._left, self._numbers, pieces, n, capacity,
-                self._count, parts, _WIDTH, self._padded, _fused.power_of_two(parts),
-                _fused.AHEAD,
+                space._test_x, self._floor, space.rows, space.energy, self.beta, self._left,
+                self._numbers, pieces, n, capacity, self._count, parts, _WIDTH, self._padded,
+                _fused.power_of_two(parts), _fused.AHEAD,
             )  # fmt: skip
             report[(self._programs,)](
-                sent.feature, sent.size, sums, self._order, space.scale, space.delta, space.tau,
-                space.norms, space.inner, space.energy, *self.report, n, capacity, self._count,
+                sent.feature, sent.size, sums, self._order, space.scale, space.rows, space.energy,
+                *self.report, n, capacity, self._count,
                 _WIDTH, self._padded, _fused.power_of_two(self._count), _fused.AHEAD,
             )  # fmt: skip
         return self.packed

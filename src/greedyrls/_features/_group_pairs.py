@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._base import Float
+from .._base import Float, slices
 from .._problem import GroupLayout, Part, inverse_roots
 from .._rows import ArraySum, FoldBlock, FoldRows, SetSums
 
@@ -29,8 +29,7 @@ def pair_sums(block: FoldBlock, layout: GroupLayout) -> ArraySum:
     for number, rows, x in block.visit() if parts else ():
         for part, total in zip(parts, sums, strict=True):
             count = max(1, _PAIR_ELEMENTS // (part.width * max(1, len(rows))))
-            for first in range(0, len(part.columns), count):
-                some = slice(first, first + count)
+            for some in slices(len(part.columns), count):
                 columns = part.columns[some]
                 own = x.columns(columns.ravel()).reshape(*columns.shape, len(rows))
                 total[number, some] += (own * block.weights[rows]) @ own.swapaxes(1, 2)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float
+from .._base import Float, batches
 from ._problem import Problem
 
 
@@ -125,8 +125,7 @@ class GroupLayout:
         for width in np.unique(widths).tolist():
             (positions,) = (widths == width).nonzero()
             count = len(positions) if most is None else max(1, most // width)
-            for begin in range(0, len(positions), count):
-                batch = positions[begin : begin + count]
+            for batch in batches(positions, count):
                 columns = self.columns(firsts[batch]).reshape(-1, width)
                 yield Part(batch, columns)
 

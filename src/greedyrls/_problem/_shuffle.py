@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator, RandomState, SeedSequence
 from numpy.typing import NDArray
 
-from .._base import GreedyRLSWarning, is_whole
+from .._base import GreedyRLSWarning, is_whole, slices
 
 Numbers = NDArray[np.intp]
 
@@ -47,8 +47,7 @@ class Shuffle:
         state = SeedSequence([self.seed, stream]).generate_state(_ROUNDS, np.uint64)
         keys = state.astype(np.uint64)
         positions = np.empty(len(numbers), dtype=np.intp)
-        for first in range(0, len(numbers), _POSITIONS):
-            part = slice(first, first + _POSITIONS)
+        for part in slices(len(numbers), _POSITIONS):
             positions[part] = _permuted(numbers[part].astype(np.uint64), count, keys)
         return positions
 

@@ -6,6 +6,7 @@ from ._answers import Products as Products
 from ._answers import SampleStatistics as SampleStatistics
 from ._answers import Scores as Scores
 from ._answers import SetSums as SetSums
+from ._answers import StepSums as StepSums
 from ._answers import TargetSums as TargetSums
 from ._at_set import Removals as Removals
 from ._at_set import at_set as at_set

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import HALF_TILE_ELEMENTS, LEAST_SET_ROWS, Float, kernels
+from .._base import HALF_TILE_ELEMENTS, LEAST_SET_ROWS, Float, kernels, slices
 from . import tiles
 from ._answers import ArraySum
 from ._blocks import RowBlock
@@ -41,8 +41,7 @@ class Removals(NamedTuple):
 def _row_tiles(block: RowBlock, count: int) -> Iterator[slice]:
     """Yield slices of rows, sized for work with `count` numbers for each row."""
     height = max(LEAST_SET_ROWS, HALF_TILE_ELEMENTS // max(1, count))
-    for top in range(0, block.n_rows, height):
-        yield slice(top, min(block.n_rows, top + height))
+    yield from slices(block.n_rows, height)
 
 
 def _columns(block: RowBlock, features: tuple[int, ...], rows: slice) -> Float:

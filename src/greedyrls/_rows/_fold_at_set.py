@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._base import HALF_TILE_ELEMENTS, LEAST_SET_ROWS, Float
+from .._base import HALF_TILE_ELEMENTS, LEAST_SET_ROWS, Float, slices
 from . import tiles
 from ._answers import ArraySum
 from ._at_set import Removals
@@ -53,9 +53,8 @@ def fold_removal_errors(block: FoldBlock, removals: Removals) -> Iterator[tuple[
     for number, (split, beta, rho) in enumerate(zip(block.splits, beta_of, rho_of, strict=True)):
         count = split.rows.shape[1]
         height = max(LEAST_SET_ROWS, HALF_TILE_ELEMENTS // max(1, rho.size))
-        for top in range(0, count, height):
-            rows = slice(top, min(count, top + height))
-            Z = np.zeros((rows.stop - top, beta.shape[1]))
+        for rows in slices(count, height):
+            Z = np.zeros((rows.stop - rows.start, beta.shape[1]))
             for positions, columns in split.chosen(block.column, rows):
                 Z += columns[0].T @ beta[positions]
             yield number, rows, tiles.fold_errors(Z, split.r[0][:, rows], -rho, starts)

@@ -18,6 +18,7 @@ from .._base import (
     LEAST_TILE_ROWS,
     TILE_ELEMENTS,
     Float,
+    slices,
     take,
     to_device,
 )
@@ -186,8 +187,7 @@ class FoldBlock:
         everything = np.array_equal(columns, np.arange(self.X.shape[1]))
         shift = self.shift[columns]
         height = max(LEAST_TILE_ROWS, TILE_ELEMENTS // len(columns))
-        for top in range(0, len(rows), height):
-            part = slice(top, min(len(rows), top + height))
+        for part in slices(len(rows), height):
             taken = self.X.part(rows[part], None if everything else columns)
             x = taken.astype(np.float64, order="C", copy=False)
             x -= shift

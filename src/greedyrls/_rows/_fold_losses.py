@@ -37,7 +37,7 @@ def step_sums(block: FoldBlock, leftovers: list[tuple[Float, Float]], rho: Float
         for (split, (split_rho,)), (_, z) in zip(block.shared_out(rho), leftovers, strict=True)
     ]
     if len(parts) == 1:
-        return StepSums(*parts[0])
+        return parts[0]
     return StepSums(*(np.concatenate(values) for values in zip(*parts, strict=True)))
 
 

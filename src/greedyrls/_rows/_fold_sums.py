@@ -13,6 +13,7 @@ from .._base import (
     as_float,
     namespace_of,
     numbers_on,
+    slices,
     stacked,
     take_rows,
     to_device,
@@ -43,8 +44,7 @@ def rough_sums(block: FoldBlock) -> RoughSums:
         x, xx, y = to_host(xp.sum(sample, axis=0), xp.var(sample, axis=0) * count, y)
     elif count:
         with np.errstate(over="ignore", invalid="ignore"):
-            for first in range(0, n, _SHIFT_COLUMNS):
-                columns = slice(first, first + _SHIFT_COLUMNS)
+            for columns in slices(n, _SHIFT_COLUMNS):
                 values = sample[:, columns].astype(np.float64)
                 x[columns] = values.sum(axis=0)
                 xx[columns] = values.var(axis=0) * count

@@ -15,6 +15,7 @@ from .._base import (
     as_float,
     contiguous,
     numbers_on,
+    slices,
     take,
     take_rows,
     to_device,
@@ -122,8 +123,7 @@ def set_products(
     values = X.location.empty((len(indices), len(sets.ends), X.shape[1]))
     for numbers, group in sets.groups(min(len(indices), _fused.MOST_VECTORS)):
         w = _rows_of(weights, group)
-        for first in range(0, len(indices), _fused.MOST_VECTORS):
-            chosen = slice(first, min(len(indices), first + _fused.MOST_VECTORS))
+        for chosen in slices(len(indices), _fused.MOST_VECTORS):
             V = as_float(contiguous(_rows_of(picked[:, chosen], group).T))
             V = (V - own_shift[chosen, None] if shift.any() else V) * w
             products, _ = _sums_of(X, group, V, away, None)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from .._base import Array, Float, location_of, namespace_of
 from .._data import Matrix
 from .._data import fused as _fused
+from ._answers import StepSums
 from ._held_out import HeldOutRows
 
 # Rows that a program computes at a time.
@@ -38,15 +39,16 @@ class FusedStep:
         # Allocated before recording, during which memory would come from a separate pool.
         self._pieces = location_of(split.r).empty((3, count, self._parts))
 
-    def launch(
-        self, sent: StepNumbers, means: Float, delta: Float, tau: Float, beta: Float
-    ) -> tuple[Float, Float, Float]:
-        """Update the rows; return ‖z‖² (K), r·z and ‖r‖² after the step (K × 1)."""
-        pieces = self.move(sent, means, delta, tau, beta)
-        norms, inner, energy = namespace_of(beta).sum(pieces, axis=2)
-        return norms, inner[:, None], energy[:, None]
+    def launch(self, sent: StepNumbers, means: Float, recurrences: Float, beta: Float) -> StepSums:
+        """Update the rows; return sums for one target.
 
-    def move(self, sent: StepNumbers, means: Float, delta: Float, tau: Float, beta: Float) -> Float:
+        recurrences (K × … × n) begin with δ, ‖z‖² and τ of all features.
+        """
+        pieces = self.move(sent, means, recurrences, beta)
+        norms, inner, energy = namespace_of(beta).sum(pieces, axis=2)
+        return StepSums(norms, inner[:, None], energy[:, None])
+
+    def move(self, sent: StepNumbers, means: Float, recurrences: Float, beta: Float) -> Float:
         """The same, returning partial sums (3 × K × parts)."""
         from ._kernels import move
 
@@ -55,7 +57,8 @@ class FusedStep:
         with _fused.device_of(X):
             move[(self._parts, len(buffer))](
                 X, X.stride(0), X.stride(1), split.rows, split.weights, split.r, buffer,
-                buffer.shape[1], *sent, means, self._shift, delta, tau, beta, self._pieces,
+                buffer.shape[1], *sent, means, self._shift, recurrences,
+                recurrences.shape[1], beta, self._pieces,
                 len(buffer), self._height, means.shape[1], self._tiles, _ROWS, _fused.AHEAD,
             )  # fmt: skip
         return self._pieces

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import HALF_TILE_ELEMENTS, LEAST_TILE_ROWS, TILE_ELEMENTS, Float
+from .._base import HALF_TILE_ELEMENTS, LEAST_TILE_ROWS, TILE_ELEMENTS, Float, slices
 from .._problem import GroupLayout, Part
 from ._answers import ArraySum
 from ._blocks import RowBlock
@@ -58,8 +58,7 @@ def group_losses(
     z = Z.reshape(g, width, Z.shape[1])
     losses, mixed, fourth = np.zeros((t, g)), np.zeros((t, g * width)), np.zeros(g * width)
     height = max(256, TILE_ELEMENTS // (4 * g * width))
-    for top in range(0, block.n_rows, height):
-        rows = slice(top, min(block.n_rows, top + height))
+    for rows in slices(block.n_rows, height):
         r = block.r[:, rows]
         if with_spread:
             squares = np.square(Z[:, rows])

@@ -26,6 +26,7 @@ from .._base import (
     take_rows,
     to_device,
 )
+from ._answers import StepSums
 
 Rows = NDArray[np.intp]
 # Some rows of a column by its number.
@@ -126,13 +127,13 @@ class HeldOutRows:
             z = z - (beta[:, None, positions] @ columns)[:, 0, :]
         return z
 
-    def sums(self, z: Float, rho: Float) -> Sequence[Float]:
-        """‖z‖² (G), r·z (G × t), and ‖r‖² after the step (G × t), for rho (G × t)."""
+    def sums(self, z: Float, rho: Float) -> StepSums:
+        """Sums for a feature with this z, for rho (G × t)."""
         xp = namespace_of(z)
         weighted = self.weights * z
         left = self.r - rho[:, :, None] * z[:, None, :]
         left *= left
-        return (
+        return StepSums(
             xp.sum(weighted * z, axis=1),
             (self.r @ weighted[:, :, None])[:, :, 0],
             (left @ self.weights[:, :, None])[:, :, 0],

@@ -425,8 +425,9 @@ def follow(
 
 @triton.jit(do_not_specialize=["splits", "tiles"])
 def move(
-    X, by_row, by_column, numbers, weights, r, room, capacity, feature, size, means, shift, delta,
-    tau, beta, pieces, splits, height, n, tiles, rows: tl.constexpr, ahead: tl.constexpr,
+    X, by_row, by_column, numbers, weights, r, room, capacity, feature, size, means, shift,
+    recurrences, vectors, beta, pieces, splits, height, n, tiles, rows: tl.constexpr,
+    ahead: tl.constexpr,
 ):  # fmt: skip
     """Compute z, r and sums of some rows of a split."""
     part = tl.program_id(0)
@@ -438,7 +439,8 @@ def move(
     own = split * n + index
     mean = tl.load(means + own)
     away = tl.load(shift + index)
-    rho = tl.load(tau + own) / tl.load(delta + own)
+    delta = recurrences + split * vectors * n + index
+    rho = tl.load(delta + 2 * n) / tl.load(delta)
     norms = tl.zeros((rows,), tl.float64)
     inner = tl.zeros((rows,), tl.float64)
     energy = tl.zeros((rows,), tl.float64)

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import HALF_TILE_ELEMENTS, LEAST_TILE_ROWS, Float
+from .._base import HALF_TILE_ELEMENTS, LEAST_TILE_ROWS, Float, slices
 from .._data import ordered_part
 from .._problem import Loss
 from . import tiles
@@ -34,8 +34,7 @@ def loo_predictions(block: RowBlock) -> Float:
 def _tiles(block: RowBlock, errors: Errors, width: int) -> Iterator[tuple[slice, Float]]:
     """Yield errors of models, not scaled by √w, for slices of rows; a model has `width` numbers."""
     height = max(LEAST_TILE_ROWS, HALF_TILE_ELEMENTS // max(1, width))
-    for top in range(0, block.n_rows, height):
-        rows = slice(top, min(block.n_rows, top + height))
+    for rows in slices(block.n_rows, height):
         values = errors(block, rows)
         if block.root_weights is not None:
             values /= block.positive_root()[rows, None]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Executor, Float, ask, inner, kernels, row_dots, take_rows
+from .._base import Executor, Float, ask, inner, kernels, row_dots, slices, take_rows
 from ._answers import ArraySum, Losses, Moments, Scores, SupportSums
 from ._blocks import RowBlock
 
@@ -40,8 +40,7 @@ def _row_tiles(block: RowBlock) -> Iterator[slice]:
     if not block.X.keeps_columns:
         yield slice(None)
         return
-    for top in range(0, len(block.d), _COPIED_ROWS):
-        yield slice(top, min(len(block.d), top + _COPIED_ROWS))
+    yield from slices(len(block.d), _COPIED_ROWS)
 
 
 def centred_columns(block: RowBlock, indices: NDArray[np.intp]) -> Float:
