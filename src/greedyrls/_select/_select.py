@@ -343,6 +343,7 @@ def _with_size(
             plan.measure,
             stopped,
             unit,
+            path.initial_loss,
         )
     if choice.size == request.limits.size and request.is_capped:
         most = request.options.name("max_features")
