@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._base import Float, floor_at, put, stacked, to_device
+from ._factors import lower_inverse
 from ._feature_space import FeatureSpace, entries
 
 
@@ -52,7 +53,7 @@ def rebuild(space: FeatureSpace, columns: Float, inverse: Float | None = None) -
     factor: Any
     if inverse is None:
         factor = np.linalg.cholesky(A + square)
-        inverse = np.tril(np.linalg.inv(factor))
+        inverse = lower_inverse(factor)
     else:
         factor = (A + square) @ inverse.T
     space._inverse[:s, :s] = inverse

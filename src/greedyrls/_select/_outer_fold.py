@@ -16,6 +16,7 @@ from .._criteria import (
     LossMoments,
     Summed,
     Tests,
+    corrected_by,
     held_out_components,
     part_of,
     summed_moments,
@@ -318,6 +319,9 @@ class OuterFold:
         else:
             columns = X.part(test, indices).astype(np.float64)
         Y = take_rows(problem.Y, rows)
+        fitted_to = self._data if self._rows is None else self._rows
+        if isinstance(fitted_to, LooData):
+            chosen = corrected_by(fitted_to.samples, self._problem, chosen)
         values, components = held_out_components(
             chosen, penalties, guess, columns, Y, weights, loss
         )
