@@ -18,6 +18,7 @@ from .._base import (
     LEAST_SET_ROWS,
     QUARTER_TILE_ELEMENTS,
     TIE,
+    TRUSTED_PIVOT,
     Float,
     as_float,
     location_of,
@@ -286,7 +287,7 @@ def whole_predictions(
     return problem.Y[used], values[..., used], weights[used]
 
 
-def corrected_by(samples: SampleSpace, problem: Problem, chosen: Chosen) -> Chosen:
+def corrected_by(samples: SampleSpace, problem: Problem, chosen: Chosen, least: float) -> Chosen:
     """Return the chosen features with sums over the rows their models are fitted to.
 
     With X in a file such sums would cost a pass, on a cluster or device a round trip.
@@ -300,7 +301,7 @@ def corrected_by(samples: SampleSpace, problem: Problem, chosen: Chosen) -> Chos
         values: Float = samples.total(question).values
         return values
 
-    return chosen._replace(sums=sums)
+    return chosen._replace(sums=sums, least=least)
 
 
 class LooCurve:
@@ -309,7 +310,8 @@ class LooCurve:
     def __init__(self, samples: SampleSpace, problem: Problem, chosen: Chosen, loss: Loss) -> None:
         self._samples = samples
         self._problem = problem
-        self._chosen = corrected_by(samples, problem, chosen)
+        # Most penalties of a grid are chosen among by losses that differ by far more than rounding.
+        self._chosen = corrected_by(samples, problem, chosen, TRUSTED_PIVOT)
         self._loss = loss
 
     def losses(self, penalties: Float) -> Float:

@@ -40,6 +40,7 @@ class Chosen(NamedTuple):
     penalty: Float | None = None  # (p × p) the matrix that the penalty multiplies, if not I
     # Returns Σ q q' over the training rows, q = L⁻¹ x of some features, where rows can be read.
     sums: Callable[[tuple[int, ...], Float], Float] | None = None
+    least: float = 0.0  # where a pivot is a smaller share of A_ii, these sums correct it
 
     @property
     def n_models(self) -> int:
@@ -114,7 +115,9 @@ def _pivots_by_chain(chosen: Chosen, penalties: Float) -> Iterator[list[Pivots]]
         else:
             sums = partial(chosen.sums, tuple(np.array(chosen.indices)[positions].tolist()))
             P = penalties[:, None, None] * square
-            inverses = inverse_factor(block, P, lambda inverse, _, sums=sums: sums(inverse))
+            inverses = inverse_factor(
+                block, P, lambda inverse, _, sums=sums: sums(inverse), chosen.least
+            )
         yield [Pivots(inverse, inverse @ correlation) for inverse in inverses]
 
 

@@ -27,16 +27,19 @@ def lower_inverse(factor: Any) -> Float:
     return inverse
 
 
-def inverse_factor(A: Float, square: Float, sums: Callable[..., Float]) -> Float:
+def inverse_factor(
+    A: Float, square: Float, sums: Callable[..., Float], least: float = REFINED_PIVOT
+) -> Float:
     """Return L⁻¹ of A = X_S'X_S + P, (… × |S| × |S|); `square` is P, of each or of all of them.
 
     If a feature is nearly spanned by those before it, q from products of columns has lost twice as
-    many digits; q'q computed on the rows, by `sums` of L⁻¹ and a split, corrects it.
+    many digits. Where a pivot is a smaller share of A_ii than `least`, q'q computed on the rows, by
+    `sums` of L⁻¹ and a split, corrects it.
     """
     factor = np.linalg.cholesky(A)
     inverse = lower_inverse(factor)
     pivots, whole = (np.diagonal(matrix, axis1=-2, axis2=-1) for matrix in (factor, A))
-    lost = (np.square(pivots) < REFINED_PIVOT * whole).any(axis=-1)
+    lost = (np.square(pivots) < least * whole).any(axis=-1)
     for split in map(tuple, np.argwhere(lost).tolist()):
         first = inverse[split]
         penalty = np.broadcast_to(square, A.shape)[split]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, ask, numbers_on, take, take_rows, to_device, to_host
+from .._base import REFINED_PIVOT, Float, ask, numbers_on, take, take_rows, to_device, to_host
 from .._cluster import Piece
 from .._criteria import (
     LooData,
@@ -321,7 +321,7 @@ class OuterFold:
         Y = take_rows(problem.Y, rows)
         fitted_to = self._data if self._rows is None else self._rows
         if isinstance(fitted_to, LooData):
-            chosen = corrected_by(fitted_to.samples, self._problem, chosen)
+            chosen = corrected_by(fitted_to.samples, self._problem, chosen, REFINED_PIVOT)
         values, components = held_out_components(
             chosen, penalties, guess, columns, Y, weights, loss
         )

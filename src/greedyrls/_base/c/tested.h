@@ -47,47 +47,59 @@ static void q_of_block(const double *x, const double *inverse, int64_t s, double
     memcpy(q, sums, sizeof sums);
 }
 
-/* Σ q q' (k × k) over the rows plus its penalty, the identity up to rounding; `x` is (2 k × BLOCK). */
+/* Σ q q' (count × count) over the rows plus its penalty, of some of the features: the identity up to
+ * rounding. `x` is ((k + count) × BLOCK). */
 static void factor_sums(const Search *search, int64_t k, double penalty, const double *inverse,
-                        double *products, double *x) {
+                        const int64_t *some, int64_t count, double *products, double *x) {
     double *q = x + k * BLOCK;
-    for (int64_t i = 0; i < k; i++)
-        for (int64_t j = 0; j <= i; j++)
-            products[i * k + j] = penalty * dot(inverse + i * k, inverse + j * k, j + 1);
+    for (int64_t a = 0; a < count; a++)
+        for (int64_t b = 0; b <= a; b++)
+            products[a * count + b] = penalty * dot(inverse + some[a] * k, inverse + some[b] * k, some[b] + 1);
     for (int64_t top = 0; top < search->rows->ld; top += BLOCK) {
         block_of_chosen(search, k, top, x);
-        for (int64_t s = 0; s < k; s++) q_of_block(x, inverse + s * k, s, q + s * BLOCK);
-        for (int64_t i = 0; i < k; i++)
-            for (int64_t j = 0; j <= i; j++)
-                products[i * k + j] += dot(q + i * BLOCK, q + j * BLOCK, BLOCK);
+        for (int64_t a = 0; a < count; a++) {
+            q_of_block(x, inverse + some[a] * k, some[a], q + a * BLOCK);
+            for (int64_t b = 0; b <= a; b++)
+                products[a * count + b] += dot(q + a * BLOCK, q + b * BLOCK, BLOCK);
+        }
     }
 }
 
-/* L⁻¹ (k × k) and L⁻¹X_S'y (t × k) of the first k features for a penalty; 0 if digits are lost. If a
- * feature is nearly spanned by those before it, q from Gram columns has lost twice as many digits, and
- * q'q of the rows corrects it. `work` is (3 k² + 2 k × BLOCK). */
+/* Where a feature is nearly spanned by those before it, q from Gram columns has lost twice as many
+ * digits; q'q of the rows corrects it. With two that are far from spanned it is 0 to almost all digits.
+ * `matrix` and `factor` are those of L⁻¹ and overwritten, as `work` is, (k² + k + 2 k × BLOCK). */
+static int correct(const Search *search, int64_t k, double penalty, double *matrix, double *factor,
+                   double *inverse, double *work) {
+    double *second = work, *x = second + k * k + k;
+    int64_t *some = (int64_t *)(second + k * k), count = 0;
+    for (int64_t i = 0; i < k; i++)
+        if (factor[i * k + i] * factor[i * k + i] < 10.0 * REFINED_PIVOT * matrix[i * k + i]) some[count++] = i;
+    factor_sums(search, k, penalty, inverse, some, count, matrix, x);
+    if (!(invert(matrix, count, factor, second) > 0.0)) return 0;
+    for (int64_t a = count - 1; a >= 0; a--) {
+        double *RESTRICT own = inverse + some[a] * k;
+        for (int64_t j = 0; j <= some[a]; j++) own[j] *= second[a * count + a];
+        for (int64_t b = 0; b < a; b++)
+            for (int64_t j = 0; j <= some[b]; j++) own[j] += second[a * count + b] * inverse[some[b] * k + j];
+    }
+    return 1;
+}
+
+/* L⁻¹ (k × k) and L⁻¹X_S'y (t × k) of the first k features for a penalty; 0 if digits are lost. `work`
+ * is (3 k² + k + 2 k × BLOCK). */
 static int factorise(const Search *search, int64_t k, double penalty, double *inverse, double *steps,
                      double *work) {
     const Rows *rows = search->rows;
-    double *matrix = work, *factor = matrix + k * k, *second = factor + k * k;
+    double *matrix = work, *factor = matrix + k * k, *rest = factor + k * k;
     for (int64_t i = 0; i < k; i++) {
         for (int64_t j = 0; j < i; j++) matrix[i * k + j] = search->gram[i * search->capacity + j];
         matrix[i * k + i] = search->gram[i * search->capacity + i] + penalty;
     }
     const double left = invert(matrix, k, factor, inverse);
     if (!(left > TRUSTED_PIVOT)) return 0;
-    if (left < REFINED_PIVOT) {
-        factor_sums(search, k, penalty, inverse, matrix, second + k * k);
-        if (!(invert(matrix, k, factor, second) > 0.0)) return 0;
-        for (int64_t i = k - 1; i >= 0; i--) {
-            double *RESTRICT own = inverse + i * k;
-            for (int64_t j = 0; j <= i; j++) own[j] *= second[i * k + i];
-            for (int64_t u = 0; u < i; u++)
-                for (int64_t j = 0; j <= u; j++) own[j] += second[i * k + u] * inverse[u * k + j];
-        }
-    }
-    for (int64_t target = 0; target < rows->t; target++)
-        for (int64_t i = 0; i < k; i++) {
+    if (left < REFINED_PIVOT && !correct(search, k, penalty, matrix, factor, inverse, rest)) return 0;
+    for (int64_t i = 0; i < k; i++)
+        for (int64_t target = 0; target < rows->t; target++) {
             double sum = 0.0;
             for (int64_t u = 0; u <= i; u++)
                 sum += inverse[i * k + u] * rows->correlation[target * rows->n + search->chosen[u]];
@@ -351,7 +363,7 @@ static int test_models(const Search *search, int64_t k, const double *grid, int6
     const int64_t count = n_tests ? tests[0]->count : 0, n_strata = n_tests ? tests[0]->n_strata : 0;
     const int64_t n_clusters = n_tests ? tests[0]->n_clusters : 0;
     const int64_t of_losses = n_tests * width * count, of_models = n_grid * k * (k + t);
-    const int64_t of_blocks = ((n_grid + 1) * k + 4 * t + 4) * BLOCK + 3 * k * k + k, most_strata = t > 2 ? t : 2;
+    const int64_t of_blocks = ((n_grid + 1) * k + 4 * t + 4) * BLOCK + 3 * k * k + 2 * k, most_strata = t > 2 ? t : 2;
     double *work = malloc((size_t)(of_models + n_grid * k + of_losses + width * n_clusters
                                    + most_strata + n_strata + of_blocks) * sizeof(double));
     if (work == NULL) return NO_MEMORY;
