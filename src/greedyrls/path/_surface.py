@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import SAME_LOSS, TIE, ArrayValue, ByValue, Float, exported, number
+from .._base import KNOWN_LOSS, SAME_LOSS, TIE, ArrayValue, ByValue, Float, exported, number
 
 AlphaRule = Literal["nested", "joint", "all_features"]
 
@@ -145,6 +146,14 @@ class AlphaSurface(ByValue, ArrayValue):
 def tie_of(loss: Any, initial_loss: Any) -> Any:
     """Return the difference up to which another loss of a penalty or size ties with this one."""
     return TIE * np.abs(loss) + SAME_LOSS * np.abs(np.nan_to_num(initial_loss))
+
+
+def known_digits(loss: float, initial_loss: float | None) -> int:
+    """Return how many digits of a loss are the same in every engine, from 1 to 6."""
+    rounding = KNOWN_LOSS * abs(initial_loss or 0.0)
+    if not abs(loss) < 1e6 * rounding:
+        return 6
+    return max(1, math.ceil(math.log10(max(1.0, abs(loss) / rounding))))
 
 
 def best_pair(losses: Float, least: int, initial_loss: float = 0.0) -> tuple[int, int]:
