@@ -193,3 +193,22 @@ def test_bounds_lose_no_centre_of_many(seed: int) -> None:
     assert bounded.indices.tolist() == exhaustive.indices.tolist()
     assert bounded.losses == pytest.approx(exhaustive.losses, rel=1e-9)
     assert bounded.counters.exact_evaluations < exhaustive.counters.exact_evaluations
+
+
+@pytest.mark.parametrize("cv", ["loo", 5])
+@pytest.mark.parametrize("name", ["an equal point", "a sum of linear functions"])
+def test_a_forced_centre_that_is_spanned_is_an_error(name: str, cv: Any) -> None:
+    """What is left of its function is 0, by which a step would be divided."""
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((30, 2))
+    points[7] = points[3]
+    kernel: dict[str, Any] = {"name": "rbf", "gamma": 0.5}
+    forced = [3, 7, 2]
+    if name == "a sum of linear functions":
+        kernel, forced = {"name": "poly", "gamma": 1.0, "degree": 1.0, "coef0": 0.0}, [0, 1, 7]
+    X = StoredKernelMatrix(Kernel(**kernel), points, points, row_of=np.arange(30))
+    problem = make_problem(X, points[:, 0] + rng.standard_normal(30), forced_features=forced)
+    plan = make_plan(problem, cv=cv)
+    setup = Setup(plan, plan.data(problem), Limits(6))
+    with pytest.raises(ValueError, match=r"forced centre 7 adds nothing.* Leave it out"):
+        search_path(setup, 1.0)

@@ -184,6 +184,19 @@ def test_covariance_of_folds_by_its_definition() -> None:
     assert_allclose(differences, np.sqrt(np.sum(spread**2, axis=1) * 6 / 5), atol=1e-12)
 
 
+def test_rounding_is_no_standard_error_of_a_difference() -> None:
+    """Of two nearly equal losses it was 0 or 1.5e-8, which decided between their sizes."""
+    losses = np.array([9.0, 1.0 + 1e-8, 1.0])
+    for rounding in (-(2.0**-52), 0.0, 2.0**-52):
+        covariance = np.ones((3, 3))
+        covariance[0, 1:] = covariance[1:, 0] = 0.0
+        covariance[1, 1] += rounding
+        choice = choose_size("1se", losses, covariance, 0, "loss", "")
+        assert choice.size == 2
+        assert difference_errors(covariance, 2)[1] == pytest.approx(1.4142e-4, rel=1e-4)
+        assert choice.sentence == choose_size("1se", losses, covariance, 0, "loss", "").sentence
+
+
 @pytest.mark.heavy
 @settings(max_examples=max(10, min(60, EXAMPLES // 20)))
 @given(case=fold_cases(folds=["loo"], kinds=["normal", "integer", "scaled", "float32"]))

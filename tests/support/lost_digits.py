@@ -136,13 +136,19 @@ def _size(rng: np.random.Generator, n: int, is_small: bool) -> int:
 
 def exact_loss(X: Any, y: Any, alpha: float) -> Fraction:
     """The leave-one-out loss of a ridge with an intercept, refitted in rational numbers."""
+    m = len(y)
+    return exact_held_out_loss(X, y, alpha, [[row] for row in range(m)])
+
+
+def exact_held_out_loss(X: Any, y: Any, alpha: float, folds: list[list[int]]) -> Fraction:
+    """The squared loss of the same over all rows, each of which is in one fold."""
     rows = [[Fraction(float(value)) for value in row] for row in X]
     targets = [Fraction(float(value)) for value in y]
     total, m = Fraction(0), len(rows)
-    for left_out in range(m):
-        train = [row for row in range(m) if row != left_out]
-        errors = _fitted(rows, targets, train, Fraction(float(alpha)), left_out)
-        total += errors**2
+    for fold in folds:
+        train = [row for row in range(m) if row not in fold]
+        for row in fold:
+            total += _fitted(rows, targets, train, Fraction(float(alpha)), row) ** 2
     return total / m
 
 

@@ -125,6 +125,7 @@ from ._tolerances import LOSS_ROUNDING as LOSS_ROUNDING
 from ._tolerances import NO_DIGITS as NO_DIGITS
 from ._tolerances import PARALLEL as PARALLEL
 from ._tolerances import REFINED_PIVOT as REFINED_PIVOT
+from ._tolerances import SAME_LOSS as SAME_LOSS
 from ._tolerances import SMALLEST_D as SMALLEST_D
 from ._tolerances import SUM_ROUNDING as SUM_ROUNDING
 from ._tolerances import TIE as TIE

@@ -22,6 +22,9 @@ TRUSTED_LOSS = 1e-2 * TIE
 # Share of the loss of the empty model to which losses are the same whichever engine computes them.
 # Where a compiled search cannot guarantee this, the general engine repeats the search.
 KNOWN_LOSS = 1e-12
+# Share of that loss by which losses of penalties or sizes may differ and be equal, in addition to
+# `TIE`: ten times as much as engines may differ by. It decides where y is predicted without error.
+SAME_LOSS = 10.0 * KNOWN_LOSS
 # Rounding of z of a feature relative to √A_ii, generously: some 4 units in the last place. It is
 # √(A_ii/δ_i) times as much of √δ_i. On random problems that lose up to nine digits, the losses of
 # both engines are off by at most 3.5 units times what follows from such a z.

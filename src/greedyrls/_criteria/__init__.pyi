@@ -14,6 +14,7 @@ from ._choice import best_first as best_first
 from ._curves import LooCurve as LooCurve
 from ._curves import LossMoments as LossMoments
 from ._curves import best_penalties as best_penalties
+from ._curves import corrected_by as corrected_by
 from ._curves import errors_by_size as errors_by_size
 from ._device_rows import DeviceRows as DeviceRows
 from ._every_candidate import EveryCandidate as EveryCandidate

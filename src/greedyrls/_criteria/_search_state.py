@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from .._base import (
     HOST,
-    REFINED_PIVOT,
     ArrayLocation,
     Float,
     Handle,
@@ -22,7 +21,7 @@ from .._base import (
     to_host,
     true_indices,
 )
-from .._features import FeatureSpace, FoldSpace, GramColumns, Ranking
+from .._features import FeatureSpace, FoldSpace, GramColumns, Ranking, inverse_factor
 from .._problem import Loss, Problem, layout_of
 from .._rows import BlockSet, Removals
 from ..path import Moments
@@ -145,24 +144,6 @@ class SetColumns:
         for position, index in enumerate(order):
             columns[..., position, :] = self.kept[index]
         return columns
-
-
-def _inverse_factor(gram: Float, square: Float, sums: Callable[..., Float]) -> Float:
-    """Return L⁻¹ of A = gram + P, (… × |S| × |S|).
-
-    If a feature is nearly spanned by those before it, q from products of columns has lost twice as
-    many digits; q'q computed on the rows, by `sums` of L⁻¹ and a split, corrects it.
-    """
-    A = 0.5 * (gram + gram.mT) + square
-    factor = np.linalg.cholesky(A)
-    inverse: Float = np.tril(np.linalg.inv(factor))
-    pivots, whole = (np.diagonal(matrix, axis1=-2, axis2=-1) for matrix in (factor, A))
-    lost = (np.square(pivots) < REFINED_PIVOT * whole).any(axis=-1)
-    for split in map(tuple, np.argwhere(lost).tolist()):
-        first = inverse[split]
-        products = sums(first, *split) + first @ square @ first.T
-        inverse[split] = np.tril(np.linalg.inv(np.linalg.cholesky(products))) @ first
-    return inverse
 
 
 class SearchState(ABC):
@@ -334,7 +315,8 @@ def inverse_of(state: SearchState, order: list[int], gram: Float) -> Float:
     """Return L⁻¹ of the part of A of some features, (… × |S| × |S|)."""
     square = state.features.penalty.square(len(order))
     try:
-        return _inverse_factor(gram, square, partial(state._factor_sums, order))
+        A = 0.5 * (gram + gram.mT) + square
+        return inverse_factor(A, square, partial(state._factor_sums, order))
     except np.linalg.LinAlgError as error:
         raise NumericalLimit("the chosen features are dependent up to rounding") from error
 

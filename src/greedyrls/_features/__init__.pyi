@@ -10,6 +10,7 @@ from ._chosen import one_by_one as one_by_one
 from ._chosen import pivots as pivots
 from ._chosen import take_positions as take_positions
 from ._device_features import DeviceFeatures as DeviceFeatures
+from ._factors import inverse_factor as inverse_factor
 from ._feature_sets import move_to as move_to
 from ._feature_sets import rebuild as rebuild
 from ._feature_sets import removal_squares as removal_squares

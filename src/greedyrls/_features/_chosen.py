@@ -7,13 +7,15 @@ models whose sets are the beginnings of one another; they are a chain.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float, location_of, namespace_of, numbers_on, take_rows, to_device
+from ._factors import inverse_factor, lower_inverse
 
 # Numbers up to which the matrices of several penalties are factorised together.
 _TOGETHER = 1 << 20
@@ -36,6 +38,9 @@ class Chosen(NamedTuple):
     target_means: Float  # (t)
     chains: tuple[Chain, ...]  # one model for each of their sets, in the order of size
     penalty: Float | None = None  # (p × p) the matrix that the penalty multiplies, if not I
+    # Returns Σ q q' over the training rows, q = L⁻¹ x of some features, where rows can be read.
+    sums: Callable[[tuple[int, ...], Float], Float] | None = None
+    least: float = 0.0  # where a pivot is a smaller share of A_ii, these sums correct it
 
     @property
     def n_models(self) -> int:
@@ -101,10 +106,18 @@ def _pivots_by_chain(chosen: Chosen, penalties: Float) -> Iterator[list[Pivots]]
     unit = np.eye(len(chosen.gram)) if chosen.penalty is None else chosen.penalty
     A = chosen.gram + penalties[:, None, None] * unit
     for chain in chosen.chains:
-        block, correlation, positions = A, chosen.correlation, chain.positions
+        block, correlation, positions, square = A, chosen.correlation, chain.positions, unit
         if not is_all(chain, len(unit)):
             block, correlation = block[:, positions][:, :, positions], correlation[positions]
-        inverses = np.tril(np.linalg.inv(np.linalg.cholesky(block)))
+            square = unit[np.ix_(positions, positions)]
+        if chosen.sums is None:
+            inverses = lower_inverse(np.linalg.cholesky(block))
+        else:
+            sums = partial(chosen.sums, tuple(np.array(chosen.indices)[positions].tolist()))
+            P = penalties[:, None, None] * square
+            inverses = inverse_factor(
+                block, P, lambda inverse, _, sums=sums: sums(inverse), chosen.least
+            )
         yield [Pivots(inverse, inverse @ correlation) for inverse in inverses]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._base import Float
+from ._factors import lower_inverse
 from ._feature_space import FeatureSpace
 from ._recurrences import entries
 
@@ -42,6 +43,6 @@ def rebuild(
     (gram,) = entries(space.location, order, columns)
     gram = 0.5 * (gram + gram.T)
     if inverse is None:
-        inverse = np.tril(np.linalg.inv(np.linalg.cholesky(gram + space.penalty.square(s))))
+        inverse = lower_inverse(np.linalg.cholesky(gram + space.penalty.square(s)))
     space.place(features, (columns, columns), gram, inverse)
     space._chosen[:s], space._gram[:s, :s] = order, gram

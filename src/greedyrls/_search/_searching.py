@@ -32,6 +32,12 @@ def replay_together(
     later = [index for entry in entries for index in entry]
     for entry in entries:
         began = time.perf_counter()
+        if forced and float(state.barred[entry[0]]) > 0.0:
+            # It is no candidate, but it is not excluded either, so that it is spanned.
+            raise ValueError(
+                f"The forced centre {entry[0]} adds nothing: its kernel function is a combination "
+                "of those of the centres forced before it, up to rounding. Leave it out."
+            )
         with ignore_rounding():
             add_together(state, entry, later[len(entry) :], len(later))
         later = later[len(entry) :]

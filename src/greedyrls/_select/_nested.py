@@ -48,6 +48,7 @@ from ..path import (
     best_pair,
     chosen_pair,
     fold_covariance,
+    tie_of,
 )
 from ._fold_jobs import FoldJob
 from ._joint import pair_at
@@ -392,7 +393,7 @@ class _Losses:
     def is_hopeless(self, alpha: float) -> bool:
         """Return whether a penalty has fallen so far behind that it will not be chosen."""
         row, shares = int(np.flatnonzero(self._alphas == alpha)[0]), self._folds.shares
-        best_row, best_size = best_pair(self.losses, self._n_forced)
+        best_row, best_size = best_pair(self.losses, self._n_forced, self.initial_loss)
         if row == best_row or len(shares) < 2:
             return False
         recent = self.fold_losses[:, row, self._size // 2 :]
@@ -400,7 +401,8 @@ class _Losses:
         covariance = fold_covariance(differences.T, shares)
         assert covariance is not None
         errors = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
-        is_behind = shares @ differences > _HOPELESS * errors
+        tie = tie_of(self.losses[best_row, best_size - 1], self.initial_loss)
+        is_behind = shares @ differences > np.maximum(_HOPELESS * errors, tie)
         return bool((is_behind | np.isnan(errors)).all())
 
     def covariance(self, row: int) -> Float | None:
@@ -442,7 +444,7 @@ class _Losses:
                     "(alpha_cv)."
                 )
         else:
-            row, size = pair_at(losses, task.size, self._n_forced)
+            row, size = pair_at(losses, task.size, self._n_forced, self.initial_loss)
             pair = Pair(row, size, size, np.nan)
         errors = np.array([self.standard_errors(row) for row in range(len(losses))])
         surface = AlphaSurface(

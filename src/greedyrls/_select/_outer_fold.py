@@ -9,13 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, ask, numbers_on, take, take_rows, to_device, to_host
+from .._base import REFINED_PIVOT, Float, ask, numbers_on, take, take_rows, to_device, to_host
 from .._cluster import Piece
 from .._criteria import (
     LooData,
     LossMoments,
     Summed,
     Tests,
+    corrected_by,
     held_out_components,
     part_of,
     summed_moments,
@@ -318,6 +319,9 @@ class OuterFold:
         else:
             columns = X.part(test, indices).astype(np.float64)
         Y = take_rows(problem.Y, rows)
+        fitted_to = self._data if self._rows is None else self._rows
+        if isinstance(fitted_to, LooData):
+            chosen = corrected_by(fitted_to.samples, self._problem, chosen, REFINED_PIVOT)
         values, components = held_out_components(
             chosen, penalties, guess, columns, Y, weights, loss
         )

@@ -34,6 +34,7 @@ from ..path import (
     best_pair,
     choose_size,
     fold_covariance,
+    known_digits,
 )
 from ._all_features import all_features_arrays, all_features_losses
 from ._alphas import MORE_PENALTIES, Refit, auto_grid, model_penalties, problem_scale
@@ -343,6 +344,7 @@ def _with_size(
             plan.measure,
             stopped,
             unit,
+            path.initial_loss,
         )
     if choice.size == request.limits.size and request.is_capped:
         most = request.options.name("max_features")
@@ -394,7 +396,7 @@ def _nested_size(
 
     def loss(size: int) -> str:
         value = surface.initial_loss if size == 0 else surface.losses[pair.row, size - 1]
-        return number(value, 6)
+        return number(value, known_digits(value or 0.0, surface.initial_loss))
 
     measure = f"held-out loss of the outer folds, {loss(size)}"
     if request.size_rule == "min" or pair.size == pair.best_size:

@@ -51,3 +51,5 @@ from ._surface import best_pair as best_pair
 from ._surface import chosen_pair as chosen_pair
 from ._surface import difference_errors as difference_errors
 from ._surface import initial_loss_in as initial_loss_in
+from ._surface import known_digits as known_digits
+from ._surface import tie_of as tie_of

@@ -8,12 +8,9 @@ from typing import Literal
 import numpy as np
 
 from .._base import Float, counted, exported, number
-from ._surface import SAME_ERROR, difference_errors
+from ._surface import SAME_ERROR, difference_errors, tie_of
 
 SizeRule = Literal["min", "1se"]
-
-# Losses this close (relatively) are equal: the smaller size is taken.
-_TIE = 1e-10
 
 
 @exported("greedyrls")
@@ -54,17 +51,18 @@ def choose_size(
     measure: str,
     stopped: str,
     unit: str = "feature",
+    initial_loss: float = 0.0,
 ) -> SizeChoice:
     """Choose a size of at least `least` by a rule; losses[k − 1] is the loss of k features.
 
-    `measure` is the name of the losses and `stopped` a sentence on why the search ended; `unit` is
-    what sizes count.
+    Of losses that tie on the scale of `initial_loss` the smaller size is taken. `measure` is the
+    name of the losses and `stopped` a sentence on why the search ended; `unit` is what sizes count.
     """
 
     offset = min(max(1, least), len(losses)) - 1  # a search may end before all forced features
     open_losses = losses[offset:]
     smallest = float(np.nanmin(open_losses))
-    tied = open_losses <= smallest + _TIE * abs(smallest)
+    tied = open_losses <= smallest + tie_of(smallest, initial_loss)
     best = int(np.flatnonzero(tied)[0]) + offset
     at_best = f"the smallest {measure}, {_number(losses[best])} at {counted(best + 1, unit)}"
     if rule == "min":

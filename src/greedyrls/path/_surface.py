@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import ArrayValue, ByValue, Float, exported, number
+from .._base import KNOWN_LOSS, SAME_LOSS, TIE, ArrayValue, ByValue, Float, exported, number
 
 AlphaRule = Literal["nested", "joint", "all_features"]
 
 # A single additional error may be exactly one standard error: rounding must not decide then.
 SAME_ERROR = 1e-9
-# Losses whose relative difference is smaller are equal.
-_TIE = 1e-10
+# Standard errors of differences, relative to those of the losses, are known no better: they are
+# differences of sums of squares. Such small differences count as none.
+_SMALLEST_ERROR = 1e-4
 # Losses that are never equal for different features, except by coincidence.
 _CONTINUOUS = ("squared", "absolute")
 
@@ -128,7 +130,9 @@ class AlphaSurface(ByValue, ArrayValue):
         if self.fold_losses is None or self.size == 0:
             return False
         losses = self.fold_losses[:, :, self.size - 1]
-        return bool((np.abs(losses - losses[:, :1]) <= _TIE * np.abs(losses[:, :1])).all())
+        initial = self.initial_fold_losses
+        ties = tie_of(losses[:, :1], 0.0 if initial is None else initial[:, None])
+        return bool((np.abs(losses - losses[:, :1]) <= ties).all())
 
     @property
     def beyond(self) -> float | None:
@@ -139,16 +143,30 @@ class AlphaSurface(ByValue, ArrayValue):
         return float(alphas[row] * (alphas[row] / alphas[1 if row == 0 else row - 1]))
 
 
-def best_pair(losses: Float, least: int) -> tuple[int, int]:
+def tie_of(loss: Any, initial_loss: Any) -> Any:
+    """Return the difference up to which another loss of a penalty or size ties with this one."""
+    return TIE * np.abs(loss) + SAME_LOSS * np.abs(np.nan_to_num(initial_loss))
+
+
+def known_digits(loss: float, initial_loss: float | None) -> int:
+    """Return how many digits of a loss are the same in every engine, from 1 to 6."""
+    rounding = KNOWN_LOSS * abs(initial_loss or 0.0)
+    if not abs(loss) < 1e6 * rounding:
+        return 6
+    return max(1, math.ceil(math.log10(max(1.0, abs(loss) / rounding))))
+
+
+def best_pair(losses: Float, least: int, initial_loss: float = 0.0) -> tuple[int, int]:
     """Return row and size (at least `least`) of the smallest loss; the middle penalty if tied.
 
-    Rows are in ascending order of the penalty. Smaller sizes are preferred.
+    Rows are in ascending order of the penalty. Smaller sizes are preferred. `initial_loss`, without
+    features, is the scale to which losses are known.
     """
     part = losses[:, max(1, least) - 1 :]
     if not np.isfinite(part).any():
         raise ValueError("No penalty gave a finite loss; use larger values of alpha.")
     smallest = float(np.nanmin(part))
-    rows, columns = np.nonzero(part <= smallest + _TIE * abs(smallest))
+    rows, columns = np.nonzero(part <= smallest + tie_of(smallest, initial_loss))
     size = int(columns.min())
     return _middle(rows[columns == size], len(losses)), size + max(1, least)
 
@@ -185,9 +203,9 @@ def chosen_pair(
     sizes with the penalty of the smallest loss are compared. Size 0 is allowed unless features are
     forced (`least`).
     """
-    row, best = best_pair(losses, least)
+    row, best = best_pair(losses, least, initial_loss)
     smallest = float(losses[row, best - 1])
-    if least == 0 and initial_loss <= smallest + _TIE * abs(smallest):
+    if least == 0 and initial_loss <= smallest + tie_of(smallest, initial_loss):
         best = 0
     if covariance is None or best == 0:
         return Pair(row, best, best, np.nan)
@@ -204,10 +222,15 @@ def chosen_pair(
 
 
 def difference_errors(covariance: Float, best: int) -> Float:
-    """Return standard errors (k) of the difference between each loss and the one at `best`."""
+    """Return standard errors (k) of the difference between each loss and the one at `best`.
+
+    They are no smaller than what rounding leaves of the difference of two large sums.
+    """
     variances = np.diagonal(covariance)
-    squares = variances + variances[best] - 2.0 * covariance[:, best]
-    result: Float = np.sqrt(np.maximum(squares, 0.0))
+    sums = variances + variances[best]
+    squares = sums - 2.0 * covariance[:, best]
+    result: Float = np.sqrt(np.maximum(squares, _SMALLEST_ERROR**2 * sums))
+    result[best] = 0.0
     return result
 
 

@@ -5,19 +5,18 @@
 
 #include "curve.h"
 
-/* L⁻¹ (k × k) and L⁻¹X_S'y (t × k) of the first k features for a penalty; 0 if digits are lost.
- * `factor` is (k × k). */
-static int factorise(const Search *search, int64_t k, double penalty, double *factor, double *inverse,
-                     double *steps) {
-    const Rows *rows = search->rows;
+/* L⁻¹ (k × k) of a matrix (k × k), whose lower half is read; `factor` is (k × k). Returns the smallest
+ * share of its diagonal that is left in a pivot. */
+static double invert(const double *matrix, int64_t k, double *factor, double *inverse) {
+    double smallest = 1.0;
     memset(inverse, 0, (size_t)(k * k) * sizeof(double));
     for (int64_t i = 0; i < k; i++) {
         double *RESTRICT row = factor + i * k, *RESTRICT own = inverse + i * k;
         for (int64_t j = 0; j < i; j++)
-            row[j] = (search->gram[i * search->capacity + j] - dot(row, factor + j * k, j)) / factor[j * k + j];
-        const double whole = search->gram[i * search->capacity + i] + penalty;
-        const double pivot = whole - dot(row, row, i);
-        if (!(pivot > TRUSTED_PIVOT * whole)) return 0;
+            row[j] = (matrix[i * k + j] - dot(row, factor + j * k, j)) / factor[j * k + j];
+        const double whole = matrix[i * k + i], pivot = whole - dot(row, row, i);
+        if (!(pivot > 0.0)) return 0.0;
+        if (pivot < smallest * whole) smallest = pivot / whole;
         row[i] = sqrt(pivot);
         for (int64_t u = 0; u < i; u++) {
             const double *RESTRICT before = inverse + u * k;
@@ -26,13 +25,86 @@ static int factorise(const Search *search, int64_t k, double penalty, double *fa
         }
         for (int64_t j = 0; j < i; j++) own[j] /= row[i];
         own[i] = 1.0 / row[i];
+    }
+    return smallest;
+}
+
+/* Rows of a block: x (k × BLOCK) of the chosen features, in their order; zeros after the last row. */
+static void block_of_chosen(const Search *search, int64_t k, int64_t top, double *x) {
+    const int64_t ld = search->rows->ld;
+    for (int64_t u = 0; u < k; u++) {
+        const double *column = chosen_column(search, u);
+        for (int64_t j = 0; j < BLOCK; j++) x[u * BLOCK + j] = top + j < ld ? column[top + j] : 0.0;
+    }
+}
+
+/* q of feature s in a block of rows, (BLOCK), from its row of L⁻¹. */
+static void q_of_block(const double *x, const double *inverse, int64_t s, double *q) {
+    Vector sums[ABREAST];
+    for (int64_t v = 0; v < ABREAST; v++) sums[v] = AT(ZEROS);
+    for (int64_t u = 0; u <= s; u++)
+        for (int64_t v = 0; v < ABREAST; v++) sums[v] += inverse[u] * AT(x + u * BLOCK + v * WIDTH);
+    memcpy(q, sums, sizeof sums);
+}
+
+/* Σ q q' (count × count) over the rows plus its penalty, of some of the features: the identity up to
+ * rounding. `x` is ((k + count) × BLOCK). */
+static void factor_sums(const Search *search, int64_t k, double penalty, const double *inverse,
+                        const int64_t *some, int64_t count, double *products, double *x) {
+    double *q = x + k * BLOCK;
+    for (int64_t a = 0; a < count; a++)
+        for (int64_t b = 0; b <= a; b++)
+            products[a * count + b] = penalty * dot(inverse + some[a] * k, inverse + some[b] * k, some[b] + 1);
+    for (int64_t top = 0; top < search->rows->ld; top += BLOCK) {
+        block_of_chosen(search, k, top, x);
+        for (int64_t a = 0; a < count; a++) {
+            q_of_block(x, inverse + some[a] * k, some[a], q + a * BLOCK);
+            for (int64_t b = 0; b <= a; b++)
+                products[a * count + b] += dot(q + a * BLOCK, q + b * BLOCK, BLOCK);
+        }
+    }
+}
+
+/* Where a feature is nearly spanned by those before it, q from Gram columns has lost twice as many
+ * digits; q'q of the rows corrects it. With two that are far from spanned it is 0 to almost all digits.
+ * `matrix` and `factor` are those of L⁻¹ and overwritten, as `work` is, (k² + k + 2 k × BLOCK). */
+static int correct(const Search *search, int64_t k, double penalty, double *matrix, double *factor,
+                   double *inverse, double *work) {
+    double *second = work, *x = second + k * k + k;
+    int64_t *some = (int64_t *)(second + k * k), count = 0;
+    for (int64_t i = 0; i < k; i++)
+        if (factor[i * k + i] * factor[i * k + i] < 10.0 * REFINED_PIVOT * matrix[i * k + i]) some[count++] = i;
+    factor_sums(search, k, penalty, inverse, some, count, matrix, x);
+    if (!(invert(matrix, count, factor, second) > 0.0)) return 0;
+    for (int64_t a = count - 1; a >= 0; a--) {
+        double *RESTRICT own = inverse + some[a] * k;
+        for (int64_t j = 0; j <= some[a]; j++) own[j] *= second[a * count + a];
+        for (int64_t b = 0; b < a; b++)
+            for (int64_t j = 0; j <= some[b]; j++) own[j] += second[a * count + b] * inverse[some[b] * k + j];
+    }
+    return 1;
+}
+
+/* L⁻¹ (k × k) and L⁻¹X_S'y (t × k) of the first k features for a penalty; 0 if digits are lost. `work`
+ * is (3 k² + k + 2 k × BLOCK). */
+static int factorise(const Search *search, int64_t k, double penalty, double *inverse, double *steps,
+                     double *work) {
+    const Rows *rows = search->rows;
+    double *matrix = work, *factor = matrix + k * k, *rest = factor + k * k;
+    for (int64_t i = 0; i < k; i++) {
+        for (int64_t j = 0; j < i; j++) matrix[i * k + j] = search->gram[i * search->capacity + j];
+        matrix[i * k + i] = search->gram[i * search->capacity + i] + penalty;
+    }
+    const double left = invert(matrix, k, factor, inverse);
+    if (!(left > TRUSTED_PIVOT)) return 0;
+    if (left < REFINED_PIVOT && !correct(search, k, penalty, matrix, factor, inverse, rest)) return 0;
+    for (int64_t i = 0; i < k; i++)
         for (int64_t target = 0; target < rows->t; target++) {
             double sum = 0.0;
             for (int64_t u = 0; u <= i; u++)
-                sum += own[u] * rows->correlation[target * rows->n + search->chosen[u]];
+                sum += inverse[i * k + u] * rows->correlation[target * rows->n + search->chosen[u]];
             steps[target * k + i] = sum;
         }
-    }
     return 1;
 }
 
@@ -71,24 +143,6 @@ static int losses_of_block(int loss, int64_t t, int64_t count, const double *y, 
         if (j < count && !(fabs(ahead) > 10.0 * UNSURE * size[j])) is_sure = 0;
     }
     return is_sure;
-}
-
-/* Rows of a block: x (k × BLOCK) of the chosen features, in their order; zeros after the last row. */
-static void block_of_chosen(const Search *search, int64_t k, int64_t top, double *x) {
-    const int64_t ld = search->rows->ld;
-    for (int64_t u = 0; u < k; u++) {
-        const double *column = chosen_column(search, u);
-        for (int64_t j = 0; j < BLOCK; j++) x[u * BLOCK + j] = top + j < ld ? column[top + j] : 0.0;
-    }
-}
-
-/* q of feature s in a block of rows, (BLOCK), from its row of L⁻¹. */
-static void q_of_block(const double *x, const double *inverse, int64_t s, double *q) {
-    Vector sums[ABREAST];
-    for (int64_t v = 0; v < ABREAST; v++) sums[v] = AT(ZEROS);
-    for (int64_t u = 0; u <= s; u++)
-        for (int64_t v = 0; v < ABREAST; v++) sums[v] += inverse[u] * AT(x + u * BLOCK + v * WIDTH);
-    memcpy(q, sums, sizeof sums);
 }
 
 /* Leave-one-out losses of models of k sizes, (k), in a loss that is no sum of squares; 0 in doubt.
@@ -173,11 +227,11 @@ static void squared_curves(const Search *search, const SizedModels *models, doub
     }
 }
 
-static int factorise_all(const Search *search, const SizedModels *models, double *factor) {
+static int factorise_all(const Search *search, const SizedModels *models, double *work) {
     const int64_t k = models->k, t = search->rows->t;
     for (int64_t g = 0; g < models->n_grid; g++)
-        if (!factorise(search, k, models->grid[g], factor, models->inverses + g * k * k,
-                       models->steps + g * t * k))
+        if (!factorise(search, k, models->grid[g], models->inverses + g * k * k,
+                       models->steps + g * t * k, work))
             return IN_DOUBT;
     return TAKEN;
 }
@@ -309,16 +363,16 @@ static int test_models(const Search *search, int64_t k, const double *grid, int6
     const int64_t count = n_tests ? tests[0]->count : 0, n_strata = n_tests ? tests[0]->n_strata : 0;
     const int64_t n_clusters = n_tests ? tests[0]->n_clusters : 0;
     const int64_t of_losses = n_tests * width * count, of_models = n_grid * k * (k + t);
-    const int64_t of_blocks = ((n_grid + 1) * k + 4 * t + 4) * BLOCK + k, most_strata = t > 2 ? t : 2;
-    double *work = malloc((size_t)(of_models + k * k + n_grid * k + of_losses + width * n_clusters
+    const int64_t of_blocks = ((n_grid + 1) * k + 4 * t + 4) * BLOCK + 3 * k * k + 2 * k, most_strata = t > 2 ? t : 2;
+    double *work = malloc((size_t)(of_models + n_grid * k + of_losses + width * n_clusters
                                    + most_strata + n_strata + of_blocks) * sizeof(double));
     if (work == NULL) return NO_MEMORY;
-    double *factor = work + of_models, *loo = factor + k * k, *first = loo + n_grid * k;
+    double *loo = work + of_models, *first = loo + n_grid * k;
     double *of_clusters = first + of_losses, *sums = of_clusters + width * n_clusters;
     double *rest = sums + most_strata + n_strata, *losses[2] = {first, first + width * count};
     const SizedModels models = {k, n_grid, grid, work, work + n_grid * k * k, positions};
     for (int64_t s = 0; s < k && n_grid == 1; s++) positions[s] = 0;
-    int result = factorise_all(search, &models, factor);
+    int result = factorise_all(search, &models, rest);
     if (result == TAKEN && n_grid > 1) result = best_penalties(search, &models, loo, rest);
     if (result == TAKEN && n_tests)
         result = losses_held_out(search, &models, tests, n_tests, losses, rest);
