@@ -5,6 +5,11 @@ RBF kernel (gamma="scale") and the RKHS penalty, which is chosen for each of the
 the same grid by exact leave-one-out on the training rows. The search has one penalty that is not
 tuned. Digits come with scikit-learn; ijcnn1 is read from `--data-dir` (ijcnn1/ijcnn1.bz2 and
 ijcnn1.t.bz2).
+
+`--time` measures only the time of centres found and of random ones, with the choice of the penalty:
+the quickest of several runs that take turns, by the clock and of the processor:
+
+    run.py kernels --time --threads 0 --output results/kernels_time.json
 """
 
 from __future__ import annotations
@@ -57,6 +62,14 @@ def ijcnn1(seed: int, folder: Path | None) -> Split:
         parts += [X[rows].toarray(), y[rows]]
     scaler = StandardScaler().fit(parts[0])
     return scaler.transform(parts[0]), parts[1], scaler.transform(parts[2]), parts[3]
+
+
+def random_points(seed: int, _: Path | None = None) -> Split:
+    """3000 points with 22 features, of which 2000 are candidates, and two classes; for times."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((3000, 22))
+    y = np.sign(X[:, 0] * X[:, 1] + 0.5 * rng.standard_normal(3000)).astype(int)
+    return X, y, X, y
 
 
 DATA: dict[str, Callable[[int, Path | None], Split]] = {"digits": digits, "ijcnn1": ijcnn1}
@@ -143,6 +156,52 @@ def compare(name: str, seed: int, folder: Path | None) -> dict[str, dict[str, li
     return found
 
 
+def quickest(name: str, repeats: int) -> dict[str, dict[str, float]]:
+    """Seconds of centres found and of random ones by size, and their ratios."""
+    from greedyrls import GreedyKernelRLSClassifier
+    from greedyrls._problem import code_classes
+
+    X, y, _, _ = TIMED[name](0, None)
+    coded = code_classes(y)
+    Y = np.asarray(coded.values, dtype=float).reshape(len(y), -1)
+    gamma, rng = 1.0 / (X.shape[1] * X.var()), np.random.default_rng(0)
+
+    def random(size: int) -> Array:
+        return X[rng.choice(len(X), size, replace=False)]
+
+    def greedy(size: int) -> Array:
+        options = {"gamma": gamma, "alpha": SEARCH_ALPHA, "max_candidates": 2000}
+        model = GreedyKernelRLSClassifier(size, probability=False, random_state=0, **options)
+        return model.fit(X, y).centers_
+
+    def seconds(centers: Callable[[int], Array], size: int) -> Array:
+        began = np.array([time.perf_counter(), time.process_time()])
+        C = centers(size)
+        fit_centers(rbf_kernel(X, C, gamma), rbf_kernel(C, C, gamma), Y)
+        return np.array([time.perf_counter(), time.process_time()]) - began
+
+    found = {size: np.full((2, 2), np.inf) for size in SIZES}  # method × clock or processor
+    for _ in range(repeats):
+        for size, best in found.items():
+            for row, method in enumerate((greedy, random)):
+                best[row] = np.minimum(best[row], seconds(method, size))
+    return {
+        str(size): {
+            "greedy_seconds": float(best[0, 0]),
+            "random_seconds": float(best[1, 0]),
+            "ratio": float(best[0, 0] / best[1, 0]),
+            "ratio_of_processor_time": float(best[0, 1] / best[1, 1]),
+        }
+        for size, best in found.items()
+    }
+
+
+TIMED: dict[str, Callable[[int, Path | None], Split]] = {
+    "digits": digits,
+    "random points": random_points,
+}
+
+
 def summary(splits: list[dict[str, dict[str, list[float]]]]) -> dict[str, Any]:
     """Means over splits with their standard errors."""
     result: dict[str, Any] = {}
@@ -172,6 +231,8 @@ class Options(suite.Options):
     only: tuple[str, ...] = option((), "these data sets", DATA, "NAME")
     data_dir: Path | None = option(None, "folder with ijcnn1/")
     splits: int = option(SPLITS, "of each data set")
+    time: bool = option(False, "measure the time of centres found and of random ones only")
+    repeats: int = option(30, "runs of each size for --time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +245,10 @@ class Row:
 
 def rows(options: Options) -> Iterator[Row]:
     """The data sets that are at hand."""
+    if options.time:
+        for name in TIMED:
+            yield Row(name, quickest(name, options.repeats))
+        return
     for name in options.only or (name for name in DATA if name == "digits" or options.data_dir):
         splits = []
         for seed in range(options.splits):
@@ -194,6 +259,8 @@ def rows(options: Options) -> Iterator[Row]:
 
 def document(options: Options, environment: Environment, found: Sequence[Row]) -> dict[str, Any]:
     """The results that the file has already, with those of this run in their place."""
+    if options.time:
+        return {"environment": environment, "times": {row.data: row.methods for row in found}}
     results = read_json(options.output) if options.output.exists() else {}
     for row in found:
         results[row.data] = {
@@ -207,6 +274,9 @@ def document(options: Options, environment: Environment, found: Sequence[Row]) -
 
 
 def _lines(row: Row) -> str:
+    if row.data in TIMED and "10" in row.methods:
+        ratios = (f"{size}: {values['ratio']:.2f}" for size, values in row.methods.items())
+        return f"{row.data}, greedy / random centres: {', '.join(ratios)}"
     return "\n".join(
         f"{row.data} {method} {values['error']} {values['standard_error']} {values['seconds']}"
         for method, values in row.methods.items()

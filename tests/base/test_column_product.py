@@ -21,7 +21,7 @@ def multiplied(
 ) -> NDArray[np.float64]:
     """V X in C, into an array whose numbers must all be replaced."""
     out = np.full((len(V), X.shape[1]), np.nan)
-    module.column_product(V, X, out, None, None)
+    module.column_product(V, X, out, None, None, 1)
     return out
 
 
@@ -53,20 +53,34 @@ def test_a_product_does_not_depend_on_the_others(module: ModuleType) -> None:
     assert_array_equal(multiplied(module, V, X[:, 3:]), together[:, 3:])
 
 
+@pytest.mark.parametrize("n_threads", [2, 3, 5])
+def test_threads_change_no_digit(module: ModuleType, n_threads: int) -> None:
+    """Enough multiplications for threads, and columns that are no multiple of a share."""
+    rng = np.random.default_rng(3)
+    X, V = np.asfortranarray(rng.normal(size=(900, 1_501))), rng.normal(size=(5, 900))
+    weights, alone, shared = rng.random(900), [], []
+    for found, count in ((alone, 1), (shared, n_threads)):
+        out, squares = np.full((5, 1_501), np.nan), np.full(1_501, np.nan)
+        module.column_product(V, X, out, weights, squares, count)
+        found += [out, squares]
+    assert_array_equal(shared[0], alone[0])
+    assert_array_equal(shared[1], alone[1])
+
+
 def test_other_arrays_are_refused(module: ModuleType) -> None:
     V, out = np.ones((2, 3)), np.empty((2, 4))
     wrong = [np.ones((3, 4)), np.ones((3, 4), dtype=np.float32, order="F"), np.ones(12)]
     for X in wrong:
         with pytest.raises(ValueError, match="contiguous columns"):
-            module.column_product(V, X, out, None, None)
+            module.column_product(V, X, out, None, None, 1)
     X = np.ones((4, 5), order="F")
     with pytest.raises(ValueError, match="expected 8 numbers"):
-        module.column_product(np.ones((2, 3)), X, np.empty((2, 5)), None, None)
+        module.column_product(np.ones((2, 3)), X, np.empty((2, 5)), None, None, 1)
     with pytest.raises(ValueError, match="expected 10 numbers"):
-        module.column_product(np.ones((2, 4)), X, np.empty((2, 4)), None, None)
+        module.column_product(np.ones((2, 4)), X, np.empty((2, 4)), None, None, 1)
     for others in ((np.ones(3), np.ones(5)), (None, np.ones(4))):
         with pytest.raises(ValueError, match="expected"):
-            module.column_product(np.ones((2, 4)), X, np.empty((2, 5)), *others)
+            module.column_product(np.ones((2, 4)), X, np.empty((2, 5)), *others, 1)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -78,7 +92,7 @@ def test_squares_come_with_products(
     X, V = np.asfortranarray(rng.normal(size=shape)), rng.normal(size=(3, shape[0]))
     weights = rng.uniform(size=shape[0]) if is_weighted else None
     out, squares = np.full((3, shape[1]), np.nan), np.full(shape[1], np.nan)
-    module.column_product(V, X, out, weights, squares)
+    module.column_product(V, X, out, weights, squares, 1)
     assert_allclose(out, V @ X, rtol=0, atol=1e-12)
     expected = np.sum(X**2 * (1.0 if weights is None else weights[:, None]), axis=0)
     assert_allclose(squares, expected, rtol=1e-13)

@@ -130,6 +130,19 @@ def test_other_arrays_are_numpys() -> None:
         assert_allclose(out, literal_kernel("rbf", other, points, 0.1), rtol=1e-13)
 
 
+@pytest.mark.parametrize("n_threads", [2, 3, 5])
+@pytest.mark.parametrize("is_square", [False, True])
+def test_threads_change_no_digit(module: ModuleType, n_threads: int, is_square: bool) -> None:
+    """Enough values for threads, and points that are no multiple of a share."""
+    rng = np.random.default_rng(3)
+    points = rng.normal(size=(1_001, 7))
+    centers = points if is_square else rng.normal(size=(611, 7))
+    alone, shared = (np.full((len(centers), len(points)), np.nan) for _ in range(2))
+    module.radial_kernel(centers, points, 0.1, alone, is_square, 1)
+    module.radial_kernel(centers, points, 0.1, shared, is_square, n_threads)
+    assert np.array_equal(shared, alone)
+
+
 def test_wrong_shapes_are_refused(module: ModuleType) -> None:
     A, B, out = np.ones((3, 2)), np.ones((4, 2)), np.empty((3, 4))
     wrong: list[tuple[Any, Any, Any, bool]] = [
@@ -143,9 +156,9 @@ def test_wrong_shapes_are_refused(module: ModuleType) -> None:
     ]
     for first, second, result, is_square in wrong:
         with pytest.raises(ValueError, match="expected points of float64"):
-            module.radial_kernel(first, second, 1.0, result, is_square)
+            module.radial_kernel(first, second, 1.0, result, is_square, 1)
     with pytest.raises(ValueError, match="contiguous"):
-        module.radial_kernel(A[::2], B, 1.0, out, False)
+        module.radial_kernel(A[::2], B, 1.0, out, False, 1)
 
 
 @pytest.mark.parametrize("shape", [(60, 60), (60, 31), (1, 1), (40, 1)])

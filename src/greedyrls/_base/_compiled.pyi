@@ -98,6 +98,7 @@ def column_product(
     out: NDArray[Any],
     weights: NDArray[Any] | None,
     squares: NDArray[Any] | None,
+    n_threads: int,
     /,
 ) -> None: ...
 def remove_worst(
@@ -115,6 +116,7 @@ def radial_kernel(
     gamma: float,
     out: NDArray[Any],
     is_square: bool,
+    n_threads: int,
     /,
 ) -> None: ...
 def multiplies() -> bool: ...

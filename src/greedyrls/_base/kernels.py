@@ -138,7 +138,8 @@ def _by_columns(
         return None  # long products have several threads of BLAS
     result = np.empty((V.shape[0], X.shape[1]))
     weights = None if weights is None else np.ascontiguousarray(weights)
-    module.column_product(np.ascontiguousarray(V), X.view(np.float64), result, weights, squares)
+    V, values = np.ascontiguousarray(V), X.view(np.float64)
+    module.column_product(V, values, result, weights, squares, n_threads())
     return result
 
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import manhattan_distances
 
-from .._base import Float, exported, native
+from .._base import Float, exported, n_threads, native
 
 KERNELS = ("rbf", "laplacian", "poly", "polynomial")
 # Kernels of x − c alone: moving the origin to the points avoids cancellation.
@@ -80,7 +80,8 @@ class Kernel:
             return False
         if not (_is_plain(X) and _is_plain(centers)) or X.shape[1] > _MOST_COORDINATES:
             return False
-        module.radial_kernel(_contiguous(X), _contiguous(centers), self.gamma, out, is_square)
+        points = _contiguous(X), _contiguous(centers)
+        module.radial_kernel(*points, self.gamma, out, is_square, n_threads())
         return True
 
     def _of_squares(self, X: Float, centers: Float, out: Float) -> None:

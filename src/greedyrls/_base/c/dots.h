@@ -65,11 +65,12 @@ static double weighted_square(const double *w, const double *x, int64_t count) {
     return total_of(sums) + rest;
 }
 
-/* out (count × n) = V (count × m) X, where columns of X are contiguous and `stride` numbers apart; and the
- * sums of squares of these columns with weights `w`, if `squares` is there. */
+/* out (count × n, rows `apart` numbers apart) = V (count × m) X, where columns of X are contiguous and `stride`
+ * numbers apart; and the sums of squares of these columns with weights `w`, if `squares` is there. */
 static void column_product(const double *V, int64_t count, const double *X, int64_t m, int64_t n,
-                           int64_t stride, double *out, const double *w, double *squares) {
-    memset(out, 0, (size_t)(count * n) * sizeof(double));
+                           int64_t stride, double *out, int64_t apart, const double *w,
+                           double *squares) {
+    for (int64_t b = 0; b < count; b++) memset(out + b * apart, 0, (size_t)n * sizeof(double));
     if (squares != NULL) memset(squares, 0, (size_t)n * sizeof(double));
     for (int64_t i = 0; i < n; i += DOT_COLUMNS)
         for (int64_t top = 0; top < m; top += DOT_ROWS) {
@@ -81,7 +82,7 @@ static void column_product(const double *V, int64_t count, const double *X, int6
                 const int64_t vectors = b + DOT_VECTORS < count ? DOT_VECTORS : count - b;
                 const double *v[DOT_VECTORS];
                 for (int k = 0; k < DOT_VECTORS; k++) v[k] = V + (b + (k < vectors ? k : 0)) * m + top;
-                add_dots_of(vectors, v, x, height, b == 0 ? ahead : 0, out + b * n + i, n, n - i);
+                add_dots_of(vectors, v, x, height, b == 0 ? ahead : 0, out + b * apart + i, apart, n - i);
             }
             for (int64_t c = 0; squares != NULL && c < DOT_COLUMNS && i + c < n; c++)
                 squares[i + c] += weighted_square(w == NULL ? NULL : w + top, x[c], height);

@@ -74,6 +74,9 @@ PyObject *multiplies(PyObject *module, PyObject *arguments);
 PyObject *multiply(PyObject *module, PyObject *arguments);
 PyObject *gram_columns(PyObject *module, PyObject *arguments);
 
+/* How many columns a share of a call has, if each thread may take some shares; `work` is in multiplications. */
+int64_t share_width(double work, int64_t n, int64_t n_threads, int64_t each);
+
 /* Compute the Gram column that a search needs, with those that are likely needed next; whether it did.
  * The interpreter lock is taken to keep them. */
 int fetch_ahead(OwnRows *own, Search *search, int64_t n_more, PyThreadState **thread);

@@ -37,13 +37,18 @@ typedef struct {
     double *columns;
 } Product;
 
+int64_t share_width(double work, int64_t n, int64_t n_threads, int64_t each)
+{
+    const int64_t most = work < SHARED_CALL || n_threads <= 1 ? 1 : n / LEAST_COLUMNS;
+    const int64_t n_shares = n_threads * each < most ? n_threads * each : most;
+    return n_shares <= 1 ? n : (n + n_shares * ALIGNED - 1) / (n_shares * ALIGNED) * ALIGNED;
+}
+
 static void run_shared(Product *product, int64_t n_threads, RunShare run)
 {
     const int64_t n = product->n;
     const double work = (double)product->m * (double)n * (double)(READ + product->count);
-    const int64_t most = work < SHARED_CALL ? 1 : n / LEAST_COLUMNS;
-    const int64_t n_shares = n_threads < most ? n_threads : most;
-    product->width = n_shares <= 1 ? n : (n + n_shares * ALIGNED - 1) / (n_shares * ALIGNED) * ALIGNED;
+    product->width = share_width(work, n, n_threads, 1);
     if (product->width > 0)
         in_shares(n_threads, (n + product->width - 1) / product->width, run, product);
 }

@@ -83,17 +83,18 @@ static ALWAYS_INLINE void mirror_tile(const double *tile, int64_t rows, int64_t 
         for (int64_t b = 0; b < rows; b++) out[b] = tile[b * PANEL_COLUMNS + i];
 }
 
-/* out (rows × n, rows `stride` numbers apart): the kernel of centres (rows × d) and points (n × d). If these
- * are the same, `is_square`, values right of the diagonal are computed, and mirrored. 0 without memory. */
-static int radial_kernel(const double *centers, int64_t rows, const double *points, int64_t n, int64_t d,
-                         double gamma, double *out, int64_t stride, int is_square) {
+/* out (rows × n, rows `stride` numbers apart): the kernel of centres (rows × d) and points (n × d), for the
+ * points from `start` to `stop`. If these are the same, `is_square`, values right of the diagonal are computed,
+ * and mirrored. 0 without memory. */
+static int radial_kernel(const double *centers, int64_t rows, const double *points, int64_t d, double gamma,
+                         int64_t start, int64_t stop, double *out, int64_t stride, int is_square) {
     const int64_t most = RADIAL_NUMBERS / (d > 0 ? d : 1) / PANEL_COLUMNS;
     const int64_t width = PANEL_COLUMNS * (most > 1 ? most : 1);
     const double *some[AT_ONCE];
     double tile[AT_ONCE * PANEL_COLUMNS], *packed = malloc((size_t)(width * d + 1) * sizeof(double));
     if (packed == NULL) return 0;
-    for (int64_t left = 0; left < n; left += width) {
-        const int64_t end = left + width < n ? left + width : n;
+    for (int64_t left = start; left < stop; left += width) {
+        const int64_t end = left + width < stop ? left + width : stop;
         pack_points(points + left * d, end - left, d, packed);
         for (int64_t top = 0; top < (is_square ? end : rows); top += AT_ONCE) {
             const int64_t height = top + AT_ONCE < rows ? AT_ONCE : rows - top;

@@ -192,9 +192,9 @@ typedef struct Variant {
                         int64_t n_runners_up, int64_t *best, double *losses);
     int64_t most_dots; /* vectors with which `column_product` is faster than BLAS */
     void (*column_product)(const double *V, int64_t count, const double *X, int64_t m, int64_t n,
-                           int64_t stride, double *out, const double *w, double *squares);
-    int (*radial_kernel)(const double *centers, int64_t rows, const double *points, int64_t n, int64_t d,
-                         double gamma, double *out, int64_t stride, int is_square);
+                           int64_t stride, double *out, int64_t apart, const double *w, double *squares);
+    int (*radial_kernel)(const double *centers, int64_t rows, const double *points, int64_t d, double gamma,
+                         int64_t start, int64_t stop, double *out, int64_t stride, int is_square);
 } Variant;
 
 extern const Variant baseline_variant;
