@@ -304,6 +304,19 @@ def test_an_interrupt_while_c_takes_steps(loss: str) -> None:
             assert_same_run(path, full.truncated(3 * (call - 1)))
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_an_interrupt_while_a_search_gets_more_room(loss: str) -> None:
+    """It begins again without features; until they are all added, the earlier one stays."""
+    X, y = two_classes(90, 20, signal=0.4)
+    with tuned(compiled_first_room=2, compiled_room_bytes=0):
+        full = greedy_path(X, y, 9, loss=loss)
+        for call, size in ((2, 2), (3, 4)):
+            with interrupted_at("begin a search in C", call, after=True):
+                path = greedy_path(X, y, 9, loss=loss)
+            assert path.interrupted
+            assert_same_run(path, full.truncated(size))
+
+
 @pytest.mark.parametrize("call", [1, 2, 3])
 def test_an_interrupt_while_the_general_engine_takes_over(call: int) -> None:
     """The features of compiled steps are added to its state first."""
