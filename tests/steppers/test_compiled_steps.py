@@ -338,6 +338,23 @@ def test_an_interrupt_while_the_general_engine_takes_over(call: int) -> None:
     assert_same_run(path, full.truncated(3))
 
 
+def test_passes_of_the_general_engine_count_once() -> None:
+    """Small X: compiled steps need no pass, and the general engine fetches Gram columns."""
+    X, y = two_classes(90, 20, signal=0.4)
+    calls = []
+
+    def doubting(original: Any, *arguments: Any) -> Any:
+        calls.append(arguments)
+        return Stop.IN_DOUBT if len(calls) == 2 else original(*arguments)
+
+    with trapped() as traps, tuned(compiled_steps_ahead=3, exhaustive_elements=0):
+        traps.around("let C take steps", doubting)
+        products = traps.watch("multiply columns")
+        path = greedy_path(X, y, 9)
+    assert len(products) > 0
+    assert path.counters.passes == 1 + len(products)
+
+
 @pytest.mark.parametrize("alpha_rule", ["nested", "joint"])
 def test_several_penalties_share_the_rows(alpha_rule: Any) -> None:
     """Searches pause and continue, and each has a penalty of its own."""
