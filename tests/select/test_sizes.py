@@ -26,6 +26,7 @@ from literal import held_out_predictions
 from problems import Case, fold_cases
 from shuffled import shuffled_splits
 from sweeps import EXAMPLES
+from tuning import tuned
 
 FOLDS = KFold(5, shuffle=True, random_state=3)
 
@@ -280,6 +281,19 @@ def test_patience_and_tolerance(tol: Any, patience: Any, cv: Any) -> None:
     if length < 14:
         assert path.stop_reason is StopReason.NO_IMPROVEMENT
         assert path.stop_reason.sentence in path.sentence
+
+
+def test_rounding_does_not_decide_when_patience_ends() -> None:
+    """A constant column changes the loss by rounding only."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = np.full((59, 9), 3.0)
+        X[:, :4] = rng.normal(size=(59, 4))
+        y = X[:, :4].sum(axis=1) + 0.5 * rng.normal(size=59)
+        with tuned(compiled_kept_elements=0, compiled_first_room=2, compiled_room_bytes=0):
+            path = greedy_path(X, y, 9, alpha=0.01, patience=1)
+        assert path.indices[:4].max() < 4
+        assert len(path) == 5
 
 
 def test_patience_with_an_automatic_size_is_of_the_searches_own_loss() -> None:

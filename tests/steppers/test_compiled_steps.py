@@ -304,6 +304,19 @@ def test_an_interrupt_while_c_takes_steps(loss: str) -> None:
             assert_same_run(path, full.truncated(3 * (call - 1)))
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_an_interrupt_while_a_search_gets_more_room(loss: str) -> None:
+    """It begins again without features; until they are all added, the earlier one stays."""
+    X, y = two_classes(90, 20, signal=0.4)
+    with tuned(compiled_first_room=2, compiled_room_bytes=0):
+        full = greedy_path(X, y, 9, loss=loss)
+        for call, size in ((2, 2), (3, 4)):
+            with interrupted_at("begin a search in C", call, after=True):
+                path = greedy_path(X, y, 9, loss=loss)
+            assert path.interrupted
+            assert_same_run(path, full.truncated(size))
+
+
 @pytest.mark.parametrize("call", [1, 2, 3])
 def test_an_interrupt_while_the_general_engine_takes_over(call: int) -> None:
     """The features of compiled steps are added to its state first."""
@@ -323,6 +336,23 @@ def test_an_interrupt_while_the_general_engine_takes_over(call: int) -> None:
     assert len(added) == call
     assert path.interrupted
     assert_same_run(path, full.truncated(3))
+
+
+def test_passes_of_the_general_engine_count_once() -> None:
+    """Small X: compiled steps need no pass, and the general engine fetches Gram columns."""
+    X, y = two_classes(90, 20, signal=0.4)
+    calls = []
+
+    def doubting(original: Any, *arguments: Any) -> Any:
+        calls.append(arguments)
+        return Stop.IN_DOUBT if len(calls) == 2 else original(*arguments)
+
+    with trapped() as traps, tuned(compiled_steps_ahead=3, exhaustive_elements=0):
+        traps.around("let C take steps", doubting)
+        products = traps.watch("multiply columns")
+        path = greedy_path(X, y, 9)
+    assert len(products) > 0
+    assert path.counters.passes == 1 + len(products)
 
 
 @pytest.mark.parametrize("alpha_rule", ["nested", "joint"])

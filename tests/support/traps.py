@@ -43,6 +43,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "choose by leave-one-out": ("_criteria._leave_one_out.LeaveOneOut.choose", *_COMPILED_STEP),
     "add feature": ("_criteria._state.SelectionState.add", *_COMPILED_STEP),
     "take a compiled step": (*_COMPILED_STEP, _COMPILED_FOLD_STEP),
+    "begin a search in C": ("_steppers._compiled_search.CompiledSearch._start",),
     "let C take steps": ("_steppers._compiled_search.CompiledSearch.take",),
     "call C for steps": ("_steppers._compiled_search.steps_in_c",),
     "remove by compiled steps": ("_steppers._compiled_moves.MovingStepper.remove",),

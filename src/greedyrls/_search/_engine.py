@@ -60,13 +60,9 @@ class Engine:
 
     def restart(self, has_stepper: bool = True) -> None:
         """Begin again with the general engine."""
-        self._leave(self.searched)
+        self.spent += _cost_of(self.searched)
         self.has_stepper, self._made, self._compiled = has_stepper, None, None
         self.initial_loss = self._loss_without_features()
-
-    def _leave(self, model: Searched) -> None:
-        """Note what a model has cost that is left."""
-        self.spent += Counters(model.passes, model.exact_evaluations, model.rebuilds)
 
     def steps(self, done: Sequence[Step]) -> Iterator[Step]:
         """Yield the steps after those that are done, which the state knows of."""
@@ -76,10 +72,11 @@ class Engine:
             yield from compiled_steps(compiled, size)
             if len(compiled.indices) == size:
                 return
-            for _ in replay_together(self.state, [(index,) for index in compiled.indices], False):
+            state, cost = self.state, _cost_of(compiled)  # passes of the data count once
+            for _ in replay_together(state, [(index,) for index in compiled.indices], False):
                 pass
             # Until here an interrupted search has the model of the compiled one.
-            self._leave(compiled)
+            self.spent += cost
             self._compiled, is_in_doubt = None, True
         state, criterion = self._engine()
         for step in replay_together(state, state.problem.forced_entries[len(steps) :], forced=True):
@@ -98,3 +95,8 @@ class Engine:
         setup, (state, criterion) = self._setup, self._engine()
         n_runners_up, forced = setup.watch.n_runners_up, setup.data.problem.forced
         return exchanges(state, criterion, n_runners_up, forced, half)
+
+
+def _cost_of(model: Searched) -> Counters:
+    """Return what a search for a model has cost so far."""
+    return Counters(model.passes, model.exact_evaluations, model.rebuilds)

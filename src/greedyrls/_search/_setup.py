@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base import native
+from .._base import TIE, native
 from .._criteria import LooData
 from .._problem import Problem
 from .._steppers import LOSSES, CompiledSearch, can_compile, compiled_search
@@ -37,13 +37,13 @@ class Limits:
     def is_stale(self, losses: Sequence[float], forced: int = 0) -> bool:
         """Return whether no loss improved by `tol` (relative) in the last `patience` steps.
 
-        The losses of forced features, which come first, do not count.
+        The losses of forced features, which come first, do not count. A tie is no improvement.
         """
         if self.patience is None or len(losses) < self.least:
             return False
         best, age = np.inf, 0
         for loss in losses[forced:]:
-            if best == np.inf or loss < best - self.tol * abs(best):
+            if best == np.inf or loss < best - max(self.tol, TIE) * abs(best):
                 best, age = loss, 0
             else:
                 age += 1

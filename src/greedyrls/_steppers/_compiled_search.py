@@ -109,19 +109,19 @@ class CompiledSearch:
     def _start(self, last: int, size: int) -> None:
         """Begin without features, with room for all, or for twice as many as there are."""
         rows, n = self.rows, self.rows.n_features
-        self._room = min(last, max(ROOM_BYTES // (16 * n), FIRST_ROOM, 2 * size))
+        room = min(last, max(ROOM_BYTES // (16 * n), FIRST_ROOM, 2 * size))
         barred = np.zeros(n, dtype=np.uint8)
         barred[list(self.data.problem.excluded)] = 1
-        self.handle = self._module.new_search(
+        handle = self._module.new_search(
             rows.handle,
             self._alpha,
             LOSSES[rows.loss.name],
             rows.initial_loss,
             barred,
-            self._room,
+            room,
             rows.keeps_z,
         )
-        self.indices = []
+        self.handle, self.indices, self._room = handle, [], room
         self._evaluations_before = self.exact_evaluations
         self._c_passes_before += self._c_passes
         self._c_passes = 0
@@ -139,7 +139,7 @@ class CompiledSearch:
         In the end, `last` features are wanted.
         """
         if self.handle is None or len(self.indices) == self._room:
-            stop = self.follow(self.indices, last)
+            stop = self._grow(last)
             if stop is not None:
                 return stop
         while True:
@@ -155,6 +155,15 @@ class CompiledSearch:
             batch = self._run(size, last)
             if batch is not None:
                 return batch
+
+    def _grow(self, last: int) -> Stop | None:
+        """Begin again with more room; after an interrupt or a stop the search is as it was."""
+        earlier = self.handle, self.indices, self._room
+        try:
+            return self.follow(self.indices, last)
+        finally:
+            if self.indices != earlier[1]:
+                self.handle, self.indices, self._room = earlier
 
     def _run(self, size: int, last: int) -> Batch | None:
         """Let C take a few steps, so that an interrupt is noticed; None if it takes none."""
