@@ -317,6 +317,26 @@ def test_an_interrupt_while_a_search_gets_more_room(loss: str) -> None:
             assert_same_run(path, full.truncated(size))
 
 
+def test_a_search_that_gets_no_more_room_keeps_its_steps() -> None:
+    """Memory may end while it begins again; then the general engine goes on from where it was."""
+    X, y = two_classes(90, 20, signal=0.4)
+    calls = []
+
+    def stopping(original: Any, search: Any, selected: Any, last: int) -> Any:
+        calls.append(len(selected))
+        if calls != [0, 2]:
+            return original(search, selected, last)
+        search._start(last, len(selected))
+        return Stop.NOT_AVAILABLE
+
+    full = greedy_path(X, y, 9)
+    with trapped() as traps, tuned(compiled_first_room=2, compiled_room_bytes=0):
+        traps.around("add known features in C", stopping)
+        path = greedy_path(X, y, 9)
+    assert calls[:2] == [0, 2]
+    assert_same_run(path, full)
+
+
 @pytest.mark.parametrize("call", [1, 2, 3])
 def test_an_interrupt_while_the_general_engine_takes_over(call: int) -> None:
     """The features of compiled steps are added to its state first."""

@@ -44,6 +44,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "add feature": ("_criteria._state.SelectionState.add", *_COMPILED_STEP),
     "take a compiled step": (*_COMPILED_STEP, _COMPILED_FOLD_STEP),
     "begin a search in C": ("_steppers._compiled_search.CompiledSearch._start",),
+    "add known features in C": ("_steppers._compiled_search.CompiledSearch.follow",),
     "let C take steps": ("_steppers._compiled_search.CompiledSearch.take",),
     "call C for steps": ("_steppers._compiled_search.steps_in_c",),
     "remove by compiled steps": ("_steppers._compiled_moves.MovingStepper.remove",),
