@@ -32,6 +32,6 @@ from ._setup import Callback as Callback
 from ._setup import Limits as Limits
 from ._setup import Setup as Setup
 from ._setup import Watch as Watch
-from ._setup import columns_are_packed as columns_are_packed
 from ._setup import is_compiled as is_compiled
 from ._setup import takes_compiled_steps as takes_compiled_steps
+from ._setup import takes_no_pass as takes_no_pass

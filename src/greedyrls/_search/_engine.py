@@ -31,7 +31,7 @@ class Engine:
         self.spent = Counters()  # on models that were left
         self._made: tuple[AnyState, Criterion] | None = None
         self._compiled: CompiledSearch | None = None
-        if is_new and not setup.data.problem.n_forced:
+        if is_new:
             self._compiled = compiled_search_of(setup, alpha)
         self.initial_loss = self._loss_without_features()
 

@@ -15,7 +15,7 @@ from ._checkpoint import Checkpoint
 from ._known_steps import NOTHING_KNOWN, KnownSteps
 from ._paths import backward_path
 from ._run import Search
-from ._setup import UNWATCHED, Setup, columns_are_packed, compiled_search_of
+from ._setup import UNWATCHED, Setup, compiled_search_of, takes_no_pass
 
 
 def search_path(
@@ -56,7 +56,7 @@ def search_paths(
         yield from searches.paths(rows[:1])
         rows, data = rows[1:], setup.data
         is_forward = setup.plan.direction.name == "forward"
-        if is_forward and isinstance(data, LooData) and columns_are_packed(data):
+        if is_forward and isinstance(data, LooData) and takes_no_pass(data):
             jobs = [partial(_only_path, searches, row) for row in rows]
             yield from in_threads(jobs, min(n_jobs, max(1, len(jobs))))
             return

@@ -101,8 +101,7 @@ def compiled_steps(search: CompiledSearch, size: int) -> Iterator[Step]:
             if isinstance(batch, Stop):
                 check_digits(batch)
                 return
-            losses, errors = search.measured(batch)
-            others = search.mean_losses(batch.losses)
+            losses, errors, others = search.measured(batch)
         seconds = (time.perf_counter() - began) / len(losses)
         rows = batch.best.tolist(), losses.tolist(), errors.tolist(), others.tolist()
         for row in zip(*rows, strict=True):

@@ -92,7 +92,7 @@ def takes_compiled_steps(plan: Plan, data: LooData) -> bool:
     return is_compiled(plan, data.problem) and can_compile(data, plan.loss)
 
 
-def columns_are_packed(data: LooData) -> bool:
+def takes_no_pass(data: LooData) -> bool:
     """Return whether compiled searches on these data have begun, and need no pass over X.
 
     What a search gets then does not depend on what others have asked for, so that several can run

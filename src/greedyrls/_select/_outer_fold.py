@@ -30,10 +30,10 @@ from .._search import (
     Plan,
     Searches,
     Setup,
-    columns_are_packed,
     positive_rows,
     rows_for_refit,
     takes_compiled_steps,
+    takes_no_pass,
 )
 from .._steppers import LOSSES as _COMPILED_MEASURES
 from .._steppers import CompiledSearch, CompiledTests, best_positions
@@ -156,7 +156,7 @@ class OuterFold:
         A search that makes passes over X fetches columns for those after it.
         """
         is_forward = self._plan.direction.name == "forward"
-        return is_forward and isinstance(self._data, LooData) and columns_are_packed(self._data)
+        return is_forward and isinstance(self._data, LooData) and takes_no_pass(self._data)
 
     def searches(
         self, alphas: Float, limits: Limits, done: Mapping[int, tuple[Step, ...]] | None = None

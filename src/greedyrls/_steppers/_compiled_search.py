@@ -238,17 +238,18 @@ class CompiledSearch:
         ranking = self._ranking_after(best, remaining, rows.n_targets)
         return rows.gram.batch(ranking, remaining, best)
 
-    def measured(self, batch: Batch) -> tuple[Float, Float]:
-        """Return the losses of the models of a batch, and their standard errors."""
+    def measured(self, batch: Batch) -> tuple[Float, Float, Float]:
+        """Return losses of the models of a batch, their standard errors, and losses of candidates."""
         if batch.r is None or batch.d is None:
-            return self.data.losses_and_errors(SampleStatistics.of_models(batch.sums))
-        return losses_of(self.data, self.rows.loss, *self.rows.of_all_rows(batch.r, batch.d))
-
-    def mean_losses(self, totals: Float) -> Float:
-        """Return the losses of candidates as means, in the units of `measured`."""
-        if self.rows.loss.name != "squared":
-            return totals
-        return totals / (self.data.start.total_weight * self.rows.n_targets)
+            losses, errors = self.data.losses_and_errors(SampleStatistics.of_models(batch.sums))
+            # Those of candidates are sums over rows and targets.
+            return (
+                losses,
+                errors,
+                batch.losses / (self.data.start.total_weight * self.rows.n_targets),
+            )
+        r, d = self.rows.of_all_rows(batch.r, batch.d)
+        return *losses_of(self.data, self.rows.loss, r, d), batch.losses
 
     def _note(self, counters: Float) -> None:
         self.exact_evaluations = self._evaluations_before + int(counters[0])
@@ -278,7 +279,10 @@ def steps_in_c(module: ModuleType, *arguments: Any) -> tuple[int, int]:
 def compiled_search(
     data: LooData, loss: Loss, alpha: float, n_runners_up: int | None
 ) -> CompiledSearch | None:
-    """Return a search in C, if there is code for it; unfollowed if `n_runners_up` is None."""
+    """Return a search in C, if there is code for it.
+
+    `n_runners_up` is None if only the chosen features are wanted, not the steps.
+    """
     module = native()
     if module is None or (n_runners_up or 0) > MOST_RUNNERS_UP or not can_compile(data, loss):
         return None

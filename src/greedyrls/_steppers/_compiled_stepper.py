@@ -84,7 +84,7 @@ class CompiledStepper:
                 return taken
             self._batch, self._n_left = taken, len(taken.best)
             if isinstance(self._state, LossState):
-                losses, errors = self._search.measured(taken)
+                losses, errors, _ = self._search.measured(taken)
                 self._measured = list(zip(losses.tolist(), errors.tolist(), strict=True))
         assert self._batch is not None
         index = self._note(self._batch, len(self._batch.best) - self._n_left)

@@ -255,7 +255,7 @@ int fetch_ahead(OwnRows *own, Search *search, int64_t n_more, PyThreadState **th
 {
     Rows *rows = &own->rows;
     const int64_t n = rows->n, ld = rows->ld;
-    /* A search that has needed an anchor gets a new one with each pass. */
+    /* Each pass brings a new anchor along: it costs next to nothing, and fewer candidates are scored. */
     const int has_anchor = rows->packed == NULL && rows->t == 1;
     int64_t count = width_of(search, n_more);
     if (count < 1)

@@ -45,7 +45,7 @@ PyObject *radial_kernel(PyObject *module, PyObject *arguments)
 {
     PyObject *objects[3];
     Py_buffer views[3] = {{0}, {0}, {0}};
-    const int flags[] = {PyBUF_C_CONTIGUOUS, PyBUF_C_CONTIGUOUS, PyBUF_STRIDED};
+    const int flags[] = {PyBUF_C_CONTIGUOUS, PyBUF_C_CONTIGUOUS, PyBUF_STRIDED | PyBUF_WRITABLE};
     double gamma;
     Py_ssize_t n_threads;
     int is_square, is_right = 1, is_done = 1;
