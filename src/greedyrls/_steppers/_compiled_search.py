@@ -239,15 +239,12 @@ class CompiledSearch:
         return rows.gram.batch(ranking, remaining, best)
 
     def measured(self, batch: Batch) -> tuple[Float, Float, Float]:
-        """Return losses of the models of a batch, their standard errors, and losses of candidates."""
+        """Return losses of the models of a batch, standard errors, and losses of candidates."""
         if batch.r is None or batch.d is None:
             losses, errors = self.data.losses_and_errors(SampleStatistics.of_models(batch.sums))
             # Those of candidates are sums over rows and targets.
-            return (
-                losses,
-                errors,
-                batch.losses / (self.data.start.total_weight * self.rows.n_targets),
-            )
+            weight = self.data.start.total_weight * self.rows.n_targets
+            return losses, errors, batch.losses / weight
         r, d = self.rows.of_all_rows(batch.r, batch.d)
         return *losses_of(self.data, self.rows.loss, r, d), batch.losses
 
