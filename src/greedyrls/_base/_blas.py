@@ -27,11 +27,12 @@ LONG_CALL = 1 << 28
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    """Return a controller of the BLAS libraries that NumPy and SciPy have loaded."""
+def _libraries() -> list[Any]:
+    """Return controllers of the BLAS libraries that NumPy and SciPy have loaded."""
     import scipy.linalg  # noqa: F401
 
-    return ThreadpoolController()
+    found: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return found
 
 
 class _Limit:
@@ -41,7 +42,7 @@ class _Limit:
         self._lock = threading.Lock()
         self._holders = 0
         self._long_calls = 0
-        self._limiter: Any = None
+        self._before: list[int] | None = None  # threads of each library, while there is a limit
         self._n_threads = 1  # as the user allows them
 
     def n_threads(self) -> int:
@@ -69,13 +70,15 @@ class _Limit:
     def _set(self) -> None:
         # Concurrent public calls keep the cores busy: then long calls get one thread, too.
         is_wanted = self._holders > 1 or (self._holders == 1 and not self._long_calls)
-        if is_wanted and self._limiter is None:
-            libraries = _controller().select(user_api="blas").lib_controllers
-            self._n_threads = max((one.num_threads or 1 for one in libraries), default=1)
-            self._limiter = _controller().limit(limits=1, user_api="blas")
-        elif not is_wanted and self._limiter is not None:
-            self._limiter.restore_original_limits()
-            self._limiter = None
+        if is_wanted and self._before is None:
+            self._before = [library.num_threads or 1 for library in _libraries()]
+            self._n_threads = max(self._before, default=1)
+            for library in _libraries():
+                library.set_num_threads(1)
+        elif not is_wanted and self._before is not None:
+            for library, count in zip(_libraries(), self._before, strict=True):
+                library.set_num_threads(count)
+            self._before = None
 
 
 _LIMIT = _Limit()

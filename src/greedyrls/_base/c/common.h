@@ -58,7 +58,7 @@
 #define ANCHOR_SHARE 16
 /* Columns that a thread multiplies at a time by an anchor, and numbers of X from which threads pay. */
 #define ANCHOR_COLUMNS 504
-#define SHARED_NUMBERS (1 << 19)
+#define SHARED_NUMBERS (1 << 18)
 /* Tile of a copy of X. */
 #define PACKED_ROWS 64
 #define PACKED_COLUMNS 32
