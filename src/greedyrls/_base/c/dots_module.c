@@ -4,9 +4,6 @@
 
 #include <string.h>
 
-/* To read a number of X takes as long as so many multiplications. */
-#define READ 8
-
 /* X: columns of float64, each contiguous; its buffer has two dimensions. */
 static int has_contiguous_columns(const Py_buffer *x)
 {

@@ -74,6 +74,9 @@ PyObject *multiplies(PyObject *module, PyObject *arguments);
 PyObject *multiply(PyObject *module, PyObject *arguments);
 PyObject *gram_columns(PyObject *module, PyObject *arguments);
 
+/* To read a number of X takes as long as so many multiplications. */
+#define READ 8
+
 /* How many columns a share of a call has, if each thread may take some shares; `work` is in multiplications. */
 int64_t share_width(double work, int64_t n, int64_t n_threads, int64_t each);
 

@@ -17,10 +17,8 @@ static int has_contiguous_rows(const Py_buffer *x)
 #define ALIGNED 24
 /* The fewest columns of a share: all gather the same vectors first. */
 #define LEAST_COLUMNS 192
-/* Calls of so many multiplications, about a tenth of a millisecond, gain from threads; to read a number
- * of X takes as long as some multiplications. */
+/* Calls of so many multiplications, about a tenth of a millisecond, gain from threads. */
 #define SHARED_CALL (1 << 22)
-#define READ 8
 
 /* A product of X that is shared by threads, some columns each. */
 typedef struct {
